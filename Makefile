@@ -1,0 +1,59 @@
+# `make up` runs this repository on its own engine; `make test` is all that CI does.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+ENGINE := $(TARGET_DIR)/release/engine
+TOOLS_DIR := $(or $(ENGINE_TOOLS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/engine-tools)
+
+export PATH := $(TOOLS_DIR)/bin:$(PATH)
+
+.PHONY: help
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.PHONY: up
+up: build ## Build the engine and run this repository's Tiltfile with it
+	@if $(ENGINE) up --help >/dev/null 2>&1; then \
+	    exec $(ENGINE) up; \
+	fi; \
+	echo "This engine evaluates Tiltfiles and cannot run them yet. It understands this one as:"; \
+	$(ENGINE) alpha tiltfile-result -f Tiltfile | python3 scripts/summarize.py
+
+.PHONY: test
+test: tools lint build ## Check everything: format, lints, docs, tests, conformance, examples
+	$(CARGO) test --locked --release --workspace
+
+.PHONY: lint
+lint: ## Check format, lints and documentation, with warnings denied
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --release --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --release --workspace --no-deps --lib --bins
+
+.PHONY: fmt
+fmt: ## Format the code
+	$(CARGO) fmt --all
+
+.PHONY: build
+build: ## Build the engine as the tests use it
+	$(CARGO) build --locked --release --workspace --bins
+
+.PHONY: conformance
+conformance: tools build ## Compare the engine with what was recorded from Tilt
+	$(TARGET_DIR)/release/conformance-tests --quiet --check $(ENGINE)
+
+.PHONY: bench
+bench: tools build ## Measure time and memory, beside Tilt if TILT_BIN is set
+	scripts/bench.sh $(ENGINE)
+
+.PHONY: fuzz
+fuzz: ## Throw random input at the library for FUZZ_SECONDS per target (default 300)
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-300} FUZZ_SEED=$${FUZZ_SEED:-$$RANDOM} \
+	    $(CARGO) test --locked --release -p builtins --test fuzz -- --nocapture
+
+.PHONY: tools
+tools: ## Fetch the commands that tests call into a cache folder
+	@scripts/tools.sh
