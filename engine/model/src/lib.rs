@@ -1,1 +1,71 @@
-//! Placeholder.
+//! Plain data: what a Tiltfile evaluates to, and the contract between its evaluation and its execution.
+//!
+//! Types serialize as Tilt's `alpha tiltfile-result` prints them; `null` and missing fields are as there.
+//! Nothing here reads the world, holds a handle or makes a decision.
+
+pub mod compose;
+pub mod image;
+pub mod kubernetes;
+pub mod link;
+pub mod load;
+pub mod local;
+pub mod manifest;
+pub mod settings;
+
+mod json;
+
+use serde::Serialize;
+
+pub use compose::{ComposeProject, ComposeSpec, ComposeTarget};
+pub use image::{
+    BuildDetails, ComposeBuild, ContainerNameSelector, CustomBuild, DockerBuild, ImageTarget,
+    LiveUpdateExec, LiveUpdateSelector, LiveUpdateSpec, LiveUpdateSync, OverrideArgs,
+    OverrideCommand, Present,
+};
+pub use json::{GoDuration, Nanoseconds};
+pub use kubernetes::{
+    ApplyCmd, DiscoveryTemplate, Forward, ImageLocator, ImageObject, KubernetesTarget,
+    LabelSelector, ObjectSelectorSpec, PodLogStreamTemplate, PodReadiness, PortForwardTemplate,
+    RestartOn,
+};
+pub use link::{Link, Url};
+pub use load::{Load, ObjectSet, Secret};
+pub use local::{CmdSpec, ExecAction, HttpGetAction, LocalTarget, Probe, TcpSocketAction};
+pub use manifest::{DeployTarget, Manifest, TriggerMode};
+pub use settings::{
+    CiSettings, DockerPruneSettings, Hashes, IgnorePatterns, RegistryHosting, TelemetrySettings,
+    UpdateSettings, VersionSettings, WatchSettings,
+};
+
+/// A command that runs on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Cmd {
+    /// The program and its arguments; `None` when there is no command.
+    pub argv: Option<Vec<String>>,
+    /// The absolute directory it runs in.
+    pub dir: String,
+    /// `KEY=VALUE` pairs added to the environment, sorted.
+    pub env: Option<Vec<String>>,
+    /// Whether the command itself is kept out of the log.
+    pub echo_off: bool,
+}
+
+impl Cmd {
+    /// Whether there is nothing to run.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.argv.as_ref().is_none_or(Vec::is_empty)
+    }
+}
+
+/// Files that do not count as inputs: everything under `base_path`, or what the patterns match there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IgnoreDef {
+    /// The absolute path the patterns are relative to.
+    pub base_path: String,
+    /// Patterns in dockerignore syntax; with none, all of `base_path` is ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<String>,
+}
