@@ -1,0 +1,48 @@
+//! `warn`, `fail`, `exit`.
+
+use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
+
+use crate::{
+    dialect::{
+        args::Args,
+        error::{raise, raise_with_payload},
+        native::BuiltinsExt,
+        value::repr,
+    },
+    session::Session,
+};
+
+/// What `exit` raises: the whole evaluation stops, successfully.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exit;
+
+pub(super) fn register(builder: &mut GlobalsBuilder) {
+    builder.function("warn", warn);
+    builder.function("fail", fail);
+    builder.function("exit", exit);
+}
+
+/// Logs a warning.
+fn warn<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+    let mut message = String::new();
+    args.unpack(eval, &mut [("msg", &mut message)])?;
+    Session::of(eval).warn(&message);
+    Ok(Value::new_none())
+}
+
+/// Stops the evaluation with an error.
+fn fail<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+    let mut message = String::new();
+    args.unpack(eval, &mut [("msg", &mut message)])?;
+    Err(raise(message))
+}
+
+/// Stops the evaluation; what was declared so far counts.
+fn exit<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+    let mut code = Value::new_none();
+    args.unpack(eval, &mut [("code?", &mut code)])?;
+    if !code.is_none() {
+        Session::of(eval).info(&repr(code));
+    }
+    Err(raise_with_payload("exit", Exit))
+}

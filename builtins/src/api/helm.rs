@@ -1,0 +1,180 @@
+//! `helm`: the objects that a local chart renders to.
+//!
+//! Rendering is Helm's own; what is decided here is how Helm is called, which of its documents are kept, and what
+//! is watched.
+
+use engine_model::Cmd;
+use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
+
+use super::{
+    blob::Blob,
+    coerce::{AbsPath, StrOrList},
+    kube_context,
+    local::{self, RunOptions},
+};
+use crate::{
+    cache::{self, HelmInputs, ReleaseNamespace},
+    dialect::{args::Args, error::raise, native::BuiltinsExt},
+    golang::{
+        os_error::PathError,
+        quote::{command_line, quote},
+    },
+    host::FileKind,
+    kubernetes,
+    session::{Session, Watch},
+};
+
+mod crds;
+mod requirements;
+mod tests_filter;
+mod version;
+
+use version::HelmVersion;
+
+pub(super) fn register(builder: &mut GlobalsBuilder) {
+    builder.function("helm", helm);
+}
+
+#[derive(Default)]
+struct HelmArgs {
+    chart: AbsPath,
+    name: String,
+    namespace: String,
+    values: StrOrList,
+    set: StrOrList,
+    kube_version: String,
+    skip_crds: bool,
+}
+
+impl HelmArgs {
+    fn unpack<'v>(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> starlark::Result<Self> {
+        let mut it = Self::default();
+        args.unpack(
+            eval,
+            &mut [
+                ("paths", &mut it.chart),
+                ("name?", &mut it.name),
+                ("namespace?", &mut it.namespace),
+                ("values?", &mut it.values),
+                ("set?", &mut it.set),
+                ("kube_version?", &mut it.kube_version),
+                ("skip_crds?", &mut it.skip_crds),
+            ],
+        )?;
+        if it.name.is_empty() {
+            // A name that stays the same from one evaluation to the next.
+            "chart".clone_into(&mut it.name);
+        }
+        Ok(it)
+    }
+
+    fn values(&self) -> &[String] {
+        self.values.0.as_deref().unwrap_or_default()
+    }
+
+    fn argv(&self, version: HelmVersion) -> Vec<String> {
+        let mut argv: Vec<String> =
+            ["helm", "template", &self.name, &self.chart.0].map(str::to_owned).into();
+        let mut option = |flag: &str, value: &str| argv.extend([flag.to_owned(), value.to_owned()]);
+        if !self.namespace.is_empty() {
+            option("--namespace", &self.namespace);
+        }
+        if !self.kube_version.is_empty() {
+            option("--kube-version", &self.kube_version);
+        }
+        if !self.skip_crds && version == HelmVersion::V3_1AndAbove {
+            argv.push("--include-crds".to_owned());
+        }
+        for file in self.values() {
+            argv.extend(["--values".to_owned(), file.clone()]);
+        }
+        for pair in self.set.0.iter().flatten() {
+            argv.extend(["--set".to_owned(), pair.clone()]);
+        }
+        argv
+    }
+}
+
+/// The objects of a chart, as a blob.
+fn helm<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+    let given = HelmArgs::unpack(eval, &args)?;
+    let text = render(Session::of(eval), &given).map_err(raise)?;
+    Ok(eval.heap().alloc(Blob::new(text, format!("helm: {}", given.chart.0))))
+}
+
+fn render(session: &Session, given: &HelmArgs) -> Result<String, String> {
+    let chart = given.chart.0.as_str();
+    check_directory(session, chart)?;
+    let watch = |mode, path: &str| session.watch(mode, path).map_err(|why| why.to_string());
+    watch(Watch::Recursive, chart)?;
+    let subcharts = requirements::local_subcharts(session, chart)
+        .map_err(|why| format!("reading subchart deps: {why}"))?;
+    for subchart in &subcharts {
+        watch(Watch::Recursive, &session.abs(subchart))?;
+    }
+    let version = version::detect(session)?;
+    for file in given.values() {
+        watch(Watch::FileOnly, &session.abs(file))?;
+    }
+    let mut text = tests_filter::without_tests(&template(session, given, version, &subcharts)?);
+    if version == HelmVersion::V3_0 {
+        // This version leaves out custom resource definitions and has no flag to include them.
+        for definition in crds::definitions(session, chart).map_err(|why| why.to_string())? {
+            text.push_str("\n---\n");
+            text.push_str(&definition);
+        }
+    }
+    if given.namespace.is_empty() { Ok(text) } else { with_namespace(&text, &given.namespace) }
+}
+
+fn check_directory(session: &Session, chart: &str) -> Result<(), String> {
+    match session.host.stat(chart) {
+        Ok(info) if info.kind == FileKind::Directory => Ok(()),
+        Ok(_) => Err(format!(
+            "helm() may only be called on directories with Chart.yaml: {}",
+            quote(chart)
+        )),
+        Err(error) => {
+            let why = match error.kind() {
+                std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+                _ => PathError::new("stat", chart, &error).to_string(),
+            };
+            Err(format!("Could not read Helm chart directory {}: {why}", quote(chart)))
+        }
+    }
+}
+
+/// What `helm template` prints, from the cache if nothing that it reads has changed.
+fn template(
+    session: &Session,
+    given: &HelmArgs,
+    version: HelmVersion,
+    subcharts: &[String],
+) -> Result<String, String> {
+    let cmd = Cmd { argv: Some(given.argv(version)), dir: session.dir(), ..Cmd::default() };
+    let argv = cmd.argv.as_deref().unwrap_or_default();
+    session.info(&format!("Running: {}", command_line(argv)));
+    let inputs = HelmInputs {
+        argv,
+        dir: &cmd.dir,
+        release: &given.name,
+        chart: &given.chart.0,
+        subcharts,
+        values: given.values(),
+        // Only without a namespace of its own does a release take that of the current context.
+        namespace: match given.namespace.as_str() {
+            "" => ReleaseNamespace::OfContext(kube_context::pinned_kubeconfig(session)),
+            _ => ReleaseNamespace::Given,
+        },
+    };
+    cache::remember(session, &inputs, || local::run(session, &cmd, &RunOptions::default()))
+}
+
+/// Helm neither writes the namespace into objects nor checks them, so both happen here.
+fn with_namespace(text: &str, namespace: &str) -> Result<String, String> {
+    let mut objects = kubernetes::parse(text).map_err(|why| why.to_string())?;
+    for object in &mut objects {
+        object.default_namespace(namespace);
+    }
+    kubernetes::to_yaml(&objects).map_err(|why| why.to_string())
+}

@@ -1,0 +1,33 @@
+//! `include` and `load_dynamic`: other files, executed at most once.
+
+use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
+
+use super::coerce::Strish;
+use crate::{
+    dialect::{args::Args, native::BuiltinsExt},
+    loader,
+};
+
+pub(super) fn register(builder: &mut GlobalsBuilder) {
+    builder.function("include", include);
+    builder.function("load_dynamic", load_dynamic);
+}
+
+/// Executes a file for what it declares.
+fn include<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+    let mut path = String::new();
+    args.unpack(eval, &mut [("path", &mut path)])?;
+    loader::load(eval, args.function, &path)?;
+    Ok(Value::new_none())
+}
+
+/// Executes a file and returns its globals as a frozen dict.
+fn load_dynamic<'v>(
+    eval: &mut Evaluator<'v, '_, '_>,
+    args: Args<'v>,
+) -> starlark::Result<Value<'v>> {
+    let mut path = Strish::default();
+    args.unpack(eval, &mut [("path", &mut path)])?;
+    let file = loader::load(eval, args.function, &path.0)?;
+    loader::exports(&file, eval.heap())
+}

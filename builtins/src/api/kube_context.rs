@@ -1,0 +1,196 @@
+//! Which cluster this is about, and whether a Tiltfile may touch it.
+
+use std::collections::BTreeSet;
+
+use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
+
+use super::coerce::{go_type, one_or_sequence};
+use crate::{
+    dialect::{args::Args, error::raise, native::BuiltinsExt},
+    kube_config::{KubeConfig, KubeFiles, Overrides},
+    session::Session,
+    yaml,
+};
+
+pub(super) fn register(builder: &mut GlobalsBuilder) {
+    builder.function("k8s_context", k8s_context);
+    builder.function("k8s_namespace", k8s_namespace);
+    builder.function("allow_k8s_contexts", allow_k8s_contexts);
+}
+
+/// The context of the kubeconfig, read once per evaluation.
+#[derive(Clone, Debug, Default)]
+pub struct KubeContext {
+    /// Its name; empty without a kubeconfig.
+    pub name: String,
+    /// Its namespace; empty without a kubeconfig.
+    pub namespace: String,
+    /// Whether its cluster is one for development, or there is none.
+    pub is_dev: bool,
+    /// Contexts that the Tiltfile allows.
+    pub allowed: BTreeSet<String>,
+    /// What the kubeconfig that children get is made from, until somebody asks for it.
+    config: Option<Box<KubeConfig>>,
+    /// The kubeconfig that children get.
+    pinned: Option<String>,
+}
+
+impl KubeContext {
+    /// Reads the kubeconfig that the environment names.
+    #[must_use]
+    pub fn read(session: &Session) -> Self {
+        let (paths, home) = (&session.kubeconfig_paths, &session.home);
+        let overrides = Overrides {
+            context: session.request.context.clone(),
+            namespace: session.request.namespace.clone(),
+        };
+        let files = Files(session);
+        // A configuration that cannot be used is as good as none.
+        let Ok(config) = KubeConfig::load(paths, &overrides, &files) else {
+            return Self::without_config();
+        };
+        if config.current_context.is_empty() {
+            return Self::without_config();
+        }
+        Self {
+            name: config.current_context.clone(),
+            namespace: config.namespace().to_owned(),
+            is_dev: config.product(home).is_dev_cluster(),
+            allowed: BTreeSet::new(),
+            config: Some(Box::new(config)),
+            pinned: None,
+        }
+    }
+
+    fn without_config() -> Self {
+        Self { is_dev: true, ..Self::default() }
+    }
+
+    /// Whether the Tiltfile may touch the cluster.
+    #[must_use]
+    pub fn is_allowed(&self, session: &Session) -> bool {
+        session.request.is_extension
+            || self.name.is_empty()
+            || self.is_dev
+            || self.allowed.contains(&self.name)
+    }
+}
+
+/// The files of a kubeconfig, through the host.
+struct Files<'a>(&'a Session);
+
+impl KubeFiles for Files<'_> {
+    fn read(&self, path: &str) -> std::io::Result<Vec<u8>> {
+        self.0.host.read(path)
+    }
+
+    fn decode_yaml(&self, text: &str) -> Result<serde_json::Value, String> {
+        yaml::decode_v2(text).map_err(|why| why.to_string())
+    }
+
+    fn current_dir(&self) -> String {
+        self.0.host.current_dir()
+    }
+}
+
+fn write_pinned(session: &Session, config: &serde_json::Value) -> Result<String, String> {
+    let text = yaml::emit_v2(config).map_err(|why| why.to_string())?;
+    session.host.write_scratch("kubeconfig", text.as_bytes()).map_err(|why| why.to_string())
+}
+
+/// Runs `use_it` with the context, which is read when somebody first asks.
+fn with_context<T>(session: &Session, use_it: impl FnOnce(&mut KubeContext) -> T) -> T {
+    if session.declarations.borrow().kubernetes.context.is_none() {
+        let context = KubeContext::read(session);
+        session.declarations.borrow_mut().kubernetes.context = Some(context);
+    }
+    let mut declarations = session.declarations.borrow_mut();
+    use_it(declarations.kubernetes.context.get_or_insert_default())
+}
+
+/// Refuses to run a builtin that could reach a production cluster.
+pub(super) fn check_allowed_for(
+    eval: &Evaluator<'_, '_, '_>,
+    builtin: &str,
+) -> starlark::Result<()> {
+    let session = Session::of(eval);
+    let refused = with_context(session, |it| (!it.is_allowed(session)).then(|| it.name.clone()));
+    match refused {
+        None => Ok(()),
+        Some(context) => Err(raise(format!(
+            "Refusing to run '{builtin}' because {context} might be a production kube context.\n\
+             If you're sure you want to continue add:\n\
+             \tallow_k8s_contexts('{context}')\n\
+             before this function call in your Tiltfile. Otherwise, switch k8s contexts and restart Tilt."
+        ))),
+    }
+}
+
+/// The complaint about a cluster that the Tiltfile does not allow.
+pub(crate) fn refusal(session: &Session, known: Option<&KubeContext>) -> Option<String> {
+    let read;
+    let context = match known {
+        Some(context) => context,
+        None => {
+            read = KubeContext::read(session);
+            &read
+        }
+    };
+    if context.is_allowed(session) {
+        return None;
+    }
+    let context = &context.name;
+    Some(format!(
+        "Stop! {context} might be production.\n\
+         If you're sure you want to deploy there, add:\n\
+         \tallow_k8s_contexts('{context}')\n\
+         to your Tiltfile. Otherwise, switch k8s contexts and restart Tilt."
+    ))
+}
+
+/// The kubeconfig that children get: only the context in use.
+pub(super) fn pinned_kubeconfig(session: &Session) -> Option<String> {
+    let Some(config) = with_context(session, |it| it.config.take()) else {
+        return with_context(session, |it| it.pinned.clone());
+    };
+    let pinned = config
+        .pinned(&Files(session))
+        .map_err(|why| why.to_string())
+        .and_then(|it| write_pinned(session, &it))
+        .inspect_err(|why| session.warn(why))
+        .ok();
+    with_context(session, |it| it.pinned.clone_from(&pinned));
+    pinned
+}
+
+/// The name of the current context.
+fn k8s_context<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> starlark::Result<Value<'v>> {
+    let name = with_context(Session::of(eval), |it| it.name.clone());
+    Ok(eval.heap().alloc(name))
+}
+
+/// The namespace of the current context.
+fn k8s_namespace<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> starlark::Result<Value<'v>> {
+    let namespace = with_context(Session::of(eval), |it| it.namespace.clone());
+    Ok(eval.heap().alloc(namespace))
+}
+
+/// Allows contexts that are not known to be for development.
+fn allow_k8s_contexts<'v>(
+    eval: &mut Evaluator<'v, '_, '_>,
+    args: Args<'v>,
+) -> starlark::Result<Value<'v>> {
+    let mut contexts = Value::new_none();
+    args.unpack(eval, &mut [("contexts", &mut contexts)])?;
+    let session = Session::of(eval);
+    for item in one_or_sequence(contexts, eval.heap()) {
+        let Some(name) = item.unpack_str() else {
+            return Err(raise(format!(
+                "allow_k8s_contexts contexts must be a string or a sequence of strings; found a {}",
+                go_type(item)
+            )));
+        };
+        with_context(session, |it| it.allowed.insert(name.to_owned()));
+    }
+    Ok(Value::new_none())
+}

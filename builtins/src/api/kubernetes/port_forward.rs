@@ -1,0 +1,162 @@
+//! Port forwards in all the forms people write them.
+
+use std::{fmt, sync::LazyLock};
+
+use allocative::Allocative;
+use engine_model::Forward;
+use regex::Regex;
+use starlark::{
+    any::ProvidesStaticType,
+    eval::Evaluator,
+    starlark_simple_value,
+    values::{
+        Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value,
+    },
+};
+
+use super::super::coerce::{go_type, sequence};
+use crate::{
+    dialect::{args::Args, error::raise, number::Int, value::repr},
+    golang::{quote::quote, url::Url},
+};
+
+static HOST: LazyLock<Regex> = LazyLock::new(|| {
+    let number = r"([0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])";
+    let label = r"([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9\-]*[a-zA-Z0-9])";
+    Regex::new(&format!(r"^(({number}\.){{3}}{number}|({label}\.)*{label})$"))
+        .expect("it is a valid expression")
+});
+
+/// What `port_forward` returns.
+#[derive(Clone, Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+struct PortForwardValue {
+    #[allocative(skip)]
+    forward: Forward,
+}
+
+starlark_simple_value!(PortForwardValue);
+
+impl fmt::Display for PortForwardValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Forward { local_port, container_port, name, .. } = &self.forward;
+        let name = quote(name);
+        write!(
+            f,
+            "port_forward(local_port={local_port}, container_port={container_port}, name={name})"
+        )
+    }
+}
+
+#[starlark_value(type = "port_forward")]
+impl<'v> StarlarkValue<'v> for PortForwardValue {
+    fn to_bool(&self) -> bool {
+        self.forward != Forward::default()
+    }
+
+    fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
+        Ok(other.downcast_ref::<Self>().is_some_and(|it| it.forward == self.forward))
+    }
+}
+
+/// Describes a forwarded port.
+pub(super) fn port_forward<'v>(
+    eval: &mut Evaluator<'v, '_, '_>,
+    args: Args<'v>,
+) -> starlark::Result<Value<'v>> {
+    let (mut local_port, mut container_port) = (0_i64, 0_i64);
+    let (mut name, mut path, mut host) = (String::new(), String::new(), String::new());
+    args.unpack(
+        eval,
+        &mut [
+            ("local_port", &mut local_port),
+            ("container_port?", &mut container_port),
+            ("name?", &mut name),
+            ("link_path?", &mut path),
+            ("host?", &mut host),
+        ],
+    )?;
+    if !path.is_empty() {
+        let url = Url::parse(&path).map_err(|why| raise(format!("parsing `path` param: {why}")))?;
+        let text = url.to_string();
+        text.strip_prefix('/').unwrap_or(&text).clone_into(&mut path);
+    }
+    // The reference cuts ports to 32 bits without a word.
+    #[expect(clippy::cast_possible_truncation, reason = "as in the reference")]
+    let (local_port, container_port) = (local_port as i32, container_port as i32);
+    let forward = Forward { local_port, container_port, host, name, path };
+    Ok(eval.heap().alloc(PortForwardValue { forward }))
+}
+
+/// One forward or a sequence of them.
+///
+/// # Errors
+/// Names what is none.
+pub(super) fn forwards<'v>(value: Value<'v>, heap: Heap<'v>) -> Result<Vec<Forward>, String> {
+    if value.is_none() {
+        return Ok(Vec::new());
+    }
+    if let Some(forward) = single(value) {
+        return Ok(vec![forward?]);
+    }
+    let Some(items) = sequence(value, heap) else {
+        let found = go_type(value);
+        return Err(format!(
+            "port_forwards must be an int, a port_forward, or a sequence of those; is a {found}"
+        ));
+    };
+    let convert = |item: Value<'v>| {
+        single(item).unwrap_or_else(|| {
+            let (all, item, found) = (repr(value), repr(item), go_type(item));
+            Err(format!(
+                "port_forwards arg {all} includes element {item} which must be an int or a port_forward; is a {found}"
+            ))
+        })
+    };
+    items.into_iter().map(convert).collect()
+}
+
+fn single(value: Value<'_>) -> Option<Result<Forward, String>> {
+    if let Some(int) = Int::of(value) {
+        return Some(from_int(&int));
+    }
+    if let Some(text) = value.unpack_str() {
+        return Some(from_text(text));
+    }
+    Some(Ok(value.downcast_ref::<PortForwardValue>()?.forward.clone()))
+}
+
+fn from_int(int: &Int) -> Result<Forward, String> {
+    let Ok(port) = i64::try_from(int.big()) else {
+        return Err(format!("portForward port value {int} is not representable as an int64"));
+    };
+    match u16::try_from(port) {
+        Ok(port) => Ok(Forward { local_port: i32::from(port), ..Forward::default() }),
+        Err(_) => Err(format!("portForward port value {port} is not in the valid range [0-65535]")),
+    }
+}
+
+/// `LOCAL`, `LOCAL:CONTAINER` or `HOST:LOCAL:CONTAINER`.
+fn from_text(text: &str) -> Result<Forward, String> {
+    let parts: Vec<&str> = text.splitn(3, ':').collect();
+    let (host, local, container) = match parts.as_slice() {
+        [host, local, container] => (*host, *local, Some(*container)),
+        [local, container] => ("", *local, Some(*container)),
+        _ => ("", text, None),
+    };
+    if parts.len() == 3 && !HOST.is_match(host) {
+        // The reference names the port here, not the host.
+        return Err(format!(
+            "portForward host value {} is not a valid hostname or IP address",
+            quote(local)
+        ));
+    }
+    let local_port = port(local)?;
+    let container_port = container.map_or(Ok(0), port)?;
+    Ok(Forward { local_port, container_port, host: host.to_owned(), ..Forward::default() })
+}
+
+fn port(text: &str) -> Result<i32, String> {
+    text.parse::<i64>().ok().and_then(|it| u16::try_from(it).ok()).map(i32::from).ok_or_else(|| {
+        format!("portForward port value {} is not in the valid range [0-65535]", quote(text))
+    })
+}

@@ -1,0 +1,61 @@
+//! Methods of values that the API brings: a Rust function bound to the text its receiver consists of.
+
+use std::fmt;
+
+use allocative::Allocative;
+use starlark::{
+    any::ProvidesStaticType,
+    eval::{Arguments, Evaluator},
+    starlark_simple_value,
+    values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value},
+};
+
+use crate::dialect::args::Args;
+
+/// The Rust side of a method.
+pub(super) type MethodFn =
+    for<'v> fn(&mut Evaluator<'v, '_, '_>, &str, &Args<'v>) -> starlark::Result<Value<'v>>;
+
+/// A method with its receiver.
+#[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+pub(super) struct BoundNative {
+    name: &'static str,
+    receiver: String,
+    #[allocative(skip)]
+    function: MethodFn,
+}
+
+starlark_simple_value!(BoundNative);
+
+impl BoundNative {
+    /// A method of a receiver.
+    pub(super) fn new(name: &'static str, receiver: &str, function: MethodFn) -> Self {
+        Self { name, receiver: receiver.to_owned(), function }
+    }
+}
+
+impl fmt::Debug for BoundNative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for BoundNative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<built-in function {}>", self.name)
+    }
+}
+
+#[starlark_value(type = "builtin_function_or_method")]
+impl<'v> StarlarkValue<'v> for BoundNative {
+    fn invoke(
+        &self,
+        me: Value<'v>,
+        args: &Arguments<'v, '_>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        let name = me.downcast_ref::<Self>().map_or("", |it| it.name);
+        let args = Args::new(name, args, eval.heap())?;
+        (self.function)(eval, &self.receiver, &args)
+    }
+}

@@ -1,0 +1,107 @@
+//! Declarations become manifests, with every check that needs the whole picture.
+//!
+//! Nothing here calls Starlark. The world is asked only for ignore files and repositories, as in Tilt. Where
+//! problems do not depend on each other, all of them are reported, Tilt's first.
+
+pub(crate) mod compose;
+pub(crate) mod deps;
+pub(crate) mod enabled;
+pub(crate) mod images;
+pub(crate) mod kubernetes;
+pub(crate) mod local;
+
+use engine_model::Manifest;
+
+use crate::{
+    api,
+    declarations::{Declarations, images::Images},
+    diagnostic::Problem,
+    session::Session,
+};
+
+/// What assembly yields besides manifests.
+#[derive(Debug, Default)]
+pub(crate) struct Assembled {
+    /// The resources, in Tilt's order.
+    pub manifests: Vec<Manifest>,
+    /// Ignore files whose changes matter.
+    pub ignore_files: Vec<String>,
+}
+
+/// Makes manifests of everything that was said.
+///
+/// # Errors
+/// All problems that were found, Tilt's first.
+pub(crate) fn assemble(
+    session: &Session,
+    declarations: &mut Declarations,
+) -> Result<Assembled, Vec<Problem>> {
+    let mut images = std::mem::take(&mut declarations.images);
+    let assembled = assemble_with(session, declarations, &mut images);
+    declarations.images = images;
+    assembled
+}
+
+fn assemble_with(
+    session: &Session,
+    declarations: &Declarations,
+    images: &mut Images,
+) -> Result<Assembled, Vec<Problem>> {
+    let host = session.host.as_ref();
+    let mut problems = images::link_builds(images);
+
+    let resources = kubernetes::assemble(declarations, images).unwrap_or_else(|more| {
+        problems.extend(more);
+        kubernetes::Resources::default()
+    });
+    let builds =
+        kubernetes::consume_images(resources.image_references(), images).unwrap_or_else(|more| {
+            problems.extend(more);
+            Vec::new()
+        });
+    let services = compose::link_builds(&declarations.compose, images).unwrap_or_else(|more| {
+        problems.push(more);
+        compose::ServiceBuilds::default()
+    });
+    fail_on(problems)?;
+
+    let deployed = images::Deployed {
+        compose_services: declarations.compose.n_services(),
+        kubernetes_resources: resources.len(),
+        unresourced_objects: resources.n_unresourced(),
+    };
+    if let Some(warning) =
+        images::unused_image_warning(images, &declarations.settings.update, deployed)
+    {
+        session.warn(&warning);
+    }
+
+    let images = &*images;
+    let mut maker = images::TargetMaker::new(images, host);
+    let translator =
+        kubernetes::Translator { declarations, images, request: &session.request, host };
+    let mut manifests = Vec::new();
+    if !resources.is_empty() {
+        manifests = translator.manifests(&resources, &builds, &mut maker)?;
+        if let Some(refusal) = api::refusal(session, declarations.kubernetes.context.as_ref()) {
+            return Err(vec![Problem::new("tiltfile::kube_context", refusal)]);
+        }
+    }
+    manifests.extend(compose::manifests(session, declarations, images, &services, &mut maker)?);
+
+    let mut problems = images::check_live_updates(&manifests);
+    problems.extend(images::check_unused_steps(images));
+    fail_on(problems)?;
+
+    manifests
+        .extend(local::manifests(&declarations.local, declarations.settings.global_trigger_mode()));
+    manifests.extend(translator.uncategorized(&resources)?);
+    let one = |problem| vec![problem];
+    deps::sanitize(&mut manifests, &mut |warning| session.warn(warning)).map_err(one)?;
+    deps::validate(&manifests).map_err(one)?;
+    Ok(Assembled { manifests, ignore_files: maker.ignore_files })
+}
+
+fn fail_on(problems: Vec<Problem>) -> Result<(), Vec<Problem>> {
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}

@@ -1,0 +1,747 @@
+//! Objects become resources: workloads with their services, groups that the Tiltfile asks for, and the rest.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use engine_model::{
+    ApplyCmd, Cmd, DeployTarget, DiscoveryTemplate, Forward, IgnoreDef,
+    ImageLocator as LocatorSpec, ImageObject, KubernetesTarget, LabelSelector, Link, Manifest,
+    ObjectSelectorSpec, PodLogStreamTemplate, PodReadiness, PortForwardTemplate, RestartOn,
+    TriggerMode,
+};
+
+use super::images::{TargetMaker, git_ignores};
+use crate::{
+    api::trigger_mode::{self, TriggerModeArg},
+    declarations::{
+        Declarations, NameTaken,
+        images::{ImageId, Images},
+        kubernetes::{CustomDeploy, KindInfo, Kubernetes, ResourceOptions},
+    },
+    diagnostic::Problem,
+    docker::{
+        reference::{Reference, ReferenceError},
+        selector::RefSelector,
+    },
+    golang::{label::sanitize_name, quote::quote},
+    host::Host,
+    kubernetes::{
+        self as k8s, Object,
+        images::find_images,
+        locator::ImageLocator,
+        names::{Fragment, FragmentError, Fragments, full_name, unique_names},
+        order::sort_for_apply,
+        services::ServiceIndex,
+    },
+    session::Request,
+};
+
+/// The resource for objects that belong to no other.
+pub(crate) const UNCATEGORIZED: &str = "uncategorized";
+
+/// Containers whose logs nobody wants to read.
+const IGNORED_CONTAINERS: [&str; 4] =
+    ["istio-init", "istio-proxy", "linkerd-proxy", "linkerd-init"];
+
+/// A resource while it is put together; objects are places in the list of all objects.
+#[derive(Clone, Debug)]
+struct Resource<'a> {
+    name: String,
+    objects: Vec<usize>,
+    images: Vec<Reference>,
+    /// Images that must have a build.
+    required: Vec<Reference>,
+    custom_deploy: Option<&'a CustomDeploy>,
+    is_group: bool,
+    port_forwards: Vec<Forward>,
+    extra_pod_selectors: Vec<BTreeMap<String, String>>,
+    readiness: PodReadiness,
+    discovery_strategy: String,
+    trigger_mode: Option<TriggerModeArg>,
+    auto_init: bool,
+    resource_deps: Vec<String>,
+    links: Vec<Link>,
+    labels: BTreeMap<String, String>,
+}
+
+impl Resource<'_> {
+    fn new(name: String) -> Self {
+        Self {
+            name,
+            objects: Vec::new(),
+            images: Vec::new(),
+            required: Vec::new(),
+            custom_deploy: None,
+            is_group: false,
+            port_forwards: Vec::new(),
+            extra_pod_selectors: Vec::new(),
+            readiness: PodReadiness::None,
+            discovery_strategy: String::new(),
+            trigger_mode: None,
+            auto_init: true,
+            resource_deps: Vec::new(),
+            links: Vec::new(),
+            labels: BTreeMap::new(),
+        }
+    }
+
+    fn add_image(&mut self, image: Reference) {
+        if !self.images.contains(&image) {
+            self.images.push(image);
+        }
+    }
+}
+
+/// The resources of a Tiltfile, and the objects that belong to none.
+#[derive(Debug, Default)]
+pub(crate) struct Resources<'a> {
+    resources: Vec<Resource<'a>>,
+    unresourced: Vec<usize>,
+}
+
+impl Resources<'_> {
+    /// How many resources there are.
+    #[must_use]
+    pub(crate) fn len(&self) -> usize {
+        self.resources.len()
+    }
+
+    /// How many objects belong to no resource.
+    #[must_use]
+    pub(crate) fn n_unresourced(&self) -> usize {
+        self.unresourced.len()
+    }
+
+    /// Whether nothing is deployed.
+    #[must_use]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.resources.is_empty() && self.unresourced.is_empty()
+    }
+}
+
+/// The workloads among all objects, in order.
+///
+/// # Errors
+/// If an image of an object cannot be found or read.
+pub(crate) fn workloads(declarations: &Declarations) -> Result<Vec<&Object>, String> {
+    let finder = ImageFinder::new(&declarations.kubernetes, &declarations.images);
+    let mut found = Vec::new();
+    for object in &declarations.kubernetes.objects {
+        if finder.is_workload(object)? {
+            found.push(object);
+        }
+    }
+    Ok(found)
+}
+
+/// Finds images in objects.
+struct ImageFinder<'a> {
+    kinds: &'a [KindInfo],
+    env_var_selectors: Vec<RefSelector>,
+}
+
+impl<'a> ImageFinder<'a> {
+    fn new(kubernetes: &'a Kubernetes, images: &Images) -> Self {
+        Self { kinds: &kubernetes.kinds, env_var_selectors: images.env_var_selectors() }
+    }
+
+    fn locators(&self) -> impl Iterator<Item = &'a ImageLocator> {
+        self.kinds.iter().flat_map(|it| &it.locators)
+    }
+
+    fn images(&self, object: &Object) -> Result<Vec<Reference>, String> {
+        let env_matches = |it: &Reference| {
+            self.env_var_selectors.iter().filter(|selector| selector.matches(it)).count()
+        };
+        find_images::<Reference, ReferenceError, _, _>(
+            object,
+            self.locators(),
+            Reference::parse,
+            env_matches,
+        )
+        .map_err(|why| why.to_string())
+    }
+
+    fn is_workload(&self, object: &Object) -> Result<bool, String> {
+        if self.kinds.iter().any(|it| it.selector.matches(object)) {
+            return Ok(true);
+        }
+        match self.images(object) {
+            Ok(images) => Ok(!images.is_empty()),
+            Err(why) => Err(format!("finding images in {}: {why}", object.name())),
+        }
+    }
+}
+
+/// Puts resources together.
+pub(crate) struct Assembler<'a> {
+    kubernetes: &'a Kubernetes,
+    finder: ImageFinder<'a>,
+    declarations: &'a Declarations,
+    result: Resources<'a>,
+    by_name: HashMap<String, usize>,
+    problems: Vec<Problem>,
+}
+
+/// Groups all objects into resources, and applies what `k8s_resource` says about them.
+///
+/// # Errors
+/// All problems that were found, Tilt's first.
+pub(crate) fn assemble<'a>(
+    declarations: &'a Declarations,
+    images: &Images,
+) -> Result<Resources<'a>, Vec<Problem>> {
+    let mut assembler = Assembler {
+        kubernetes: &declarations.kubernetes,
+        finder: ImageFinder::new(&declarations.kubernetes, images),
+        declarations,
+        result: Resources::default(),
+        by_name: HashMap::new(),
+        problems: Vec::new(),
+    };
+    let fail = |message: String| vec![Problem::new("tiltfile::kubernetes", message)];
+    assembler.add_custom_deploys();
+    assembler.group_by_workload().map_err(fail)?;
+    assembler.group_pod_templates().map_err(fail)?;
+    assembler.apply_options();
+    assembler.check_resources();
+    if assembler.problems.is_empty() { Ok(assembler.result) } else { Err(assembler.problems) }
+}
+
+impl<'a> Assembler<'a> {
+    fn object(&self, place: usize) -> &'a Object {
+        &self.kubernetes.objects[place]
+    }
+
+    fn add_custom_deploys(&mut self) {
+        for deploy in &self.kubernetes.custom_deploys {
+            let mut resource = Resource::new(deploy.name.clone());
+            resource.custom_deploy = Some(deploy);
+            resource.required.clone_from(&deploy.required_images);
+            for image in deploy.required_images.iter().chain(&deploy.live_update_image) {
+                resource.add_image(image.clone());
+            }
+            self.insert(resource);
+        }
+    }
+
+    fn insert(&mut self, resource: Resource<'a>) -> usize {
+        let index = self.result.resources.len();
+        self.by_name.insert(resource.name.clone(), index);
+        self.result.resources.push(resource);
+        index
+    }
+
+    /// Makes an empty resource, unless its name is taken.
+    fn make(&mut self, name: &str) -> Result<usize, NameTaken> {
+        self.check_name(name)?;
+        Ok(self.insert(Resource::new(name.to_owned())))
+    }
+
+    fn check_name(&self, name: &str) -> Result<(), NameTaken> {
+        if self.by_name.contains_key(name) {
+            return Err(NameTaken::by_kubernetes(name));
+        }
+        self.declarations.check_name_is_free_elsewhere(name)
+    }
+
+    /// Each workload with the services that lead to it becomes a resource.
+    fn group_by_workload(&mut self) -> Result<(), String> {
+        let mut workloads = Vec::new();
+        for (place, object) in self.kubernetes.objects.iter().enumerate() {
+            if self.finder.is_workload(object)? {
+                workloads.push(place);
+            } else {
+                self.result.unresourced.push(place);
+            }
+        }
+        let names = match &self.kubernetes.workload_names {
+            Some(names) => names.clone(),
+            None => unique_names(&workloads.iter().map(|it| self.object(*it)).collect::<Vec<_>>()),
+        };
+        let mut services = Services::new(&self.kubernetes.objects, &self.result.unresourced);
+        for (place, name) in workloads.into_iter().zip(names) {
+            let index = self.make(&name).map_err(|why| {
+                format!("error making resource for workload {}: {why}", id(self.object(place)))
+            })?;
+            self.add_objects(index, vec![place])?;
+            self.add_objects(index, services.take(self.object(place)))?;
+        }
+        self.result.unresourced.retain(|it| !services.taken.contains(it));
+        Ok(())
+    }
+
+    fn add_objects(&mut self, index: usize, places: Vec<usize>) -> Result<(), String> {
+        for place in places {
+            let object = self.object(place);
+            let images = self.finder.images(object).map_err(|why| {
+                format!("finding image in {}/{}: {why}", object.kind(), object.name())
+            })?;
+            let resource = &mut self.result.resources[index];
+            resource.objects.push(place);
+            for image in images {
+                resource.add_image(image);
+            }
+        }
+        Ok(())
+    }
+
+    /// Objects with a pod template but no image become resources too.
+    fn group_pod_templates(&mut self) -> Result<(), String> {
+        let objects = &self.kubernetes.objects;
+        let (templates, rest): (Vec<usize>, Vec<usize>) =
+            std::mem::take(&mut self.result.unresourced)
+                .into_iter()
+                .partition(|it| objects[*it].has_pod_template());
+        let mut services = Services::new(objects, &rest);
+        for place in templates {
+            let name = self.object(place).name().to_owned();
+            let index = match self.by_name.get(&name) {
+                Some(index) => *index,
+                None => self.make(&name).map_err(|why| why.to_string())?,
+            };
+            let resource = &mut self.result.resources[index];
+            resource.objects.push(place);
+            resource.objects.extend(services.take(&objects[place]));
+        }
+        self.result.unresourced =
+            rest.into_iter().filter(|it| !services.taken.contains(it)).collect();
+        Ok(())
+    }
+
+    fn apply_options(&mut self) {
+        let resourced = self.result.resources.iter().flat_map(|it| &it.objects);
+        let places: Vec<usize> = resourced.chain(&self.result.unresourced).copied().collect();
+        let fragments = Fragments::new(places.iter().map(|it| self.object(*it)));
+        for options in &self.kubernetes.options {
+            if let Err(problem) = self.apply(options, &fragments) {
+                self.problems.push(problem);
+            }
+        }
+    }
+
+    fn apply(
+        &mut self,
+        options: &'a ResourceOptions,
+        fragments: &Fragments,
+    ) -> Result<(), Problem> {
+        let problem = |message: String| {
+            Problem::new("tiltfile::k8s_resource", message).at(options.position.clone())
+        };
+        if options.is_group {
+            let index = self.make(&options.new_name).map_err(|why| problem(why.to_string()))?;
+            self.result.resources[index].is_group = true;
+        }
+        let Some(&index) = self.by_name.get(&options.workload) else {
+            return Err(problem(self.unknown_resource(options)));
+        };
+        merge(&mut self.result.resources[index], options);
+        self.rename(index, options).map_err(problem)?;
+        for fragment in &options.objects {
+            if let Err(why) = Fragment::parse(fragment) {
+                let fragment = fragment.clone();
+                return Err(problem(FragmentError::Syntax { fragment, problem: why }.to_string()));
+            }
+        }
+        for fragment in &options.objects {
+            self.take_object(index, fragment, fragments).map_err(|why| problem(why.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn unknown_resource(&self, options: &ResourceOptions) -> String {
+        let known: Vec<&str> = self.result.resources.iter().map(|it| it.name.as_str()).collect();
+        format!(
+            "{}: k8s_resource specified unknown resource {}. known k8s resources: {}",
+            options.position,
+            quote(&options.workload),
+            known.join(", ")
+        )
+    }
+
+    fn rename(&mut self, index: usize, options: &ResourceOptions) -> Result<(), String> {
+        let old = self.result.resources[index].name.clone();
+        let new = &options.new_name;
+        if new.is_empty() || *new == old {
+            return Ok(());
+        }
+        self.check_name(new).map_err(|why| {
+            let (from, to) = (quote(&old), quote(new));
+            format!("{}: k8s_resource specified to rename {from} to {to}: {why}", options.position)
+        })?;
+        self.by_name.remove(&old);
+        self.by_name.insert(new.clone(), index);
+        self.result.resources[index].name.clone_from(new);
+        Ok(())
+    }
+
+    /// Moves the object that a fragment names into a resource.
+    fn take_object(
+        &mut self,
+        index: usize,
+        fragment: &str,
+        fragments: &Fragments,
+    ) -> Result<(), FragmentError> {
+        fragments.find(fragment)?;
+        let parsed = Fragment::parse(fragment)
+            .map_err(|problem| FragmentError::Syntax { fragment: fragment.to_owned(), problem })?;
+        let found = self.result.unresourced.iter().position(|it| parsed.matches(self.object(*it)));
+        let Some(found) = found else {
+            let remaining =
+                self.result.unresourced.iter().map(|it| full_name(self.object(*it))).collect();
+            return Err(FragmentError::Taken { fragment: fragment.to_owned(), remaining });
+        };
+        let place = self.result.unresourced.remove(found);
+        self.result.resources[index].objects.push(place);
+        Ok(())
+    }
+
+    fn check_resources(&mut self) {
+        for resource in &self.result.resources {
+            if resource.objects.is_empty() && resource.custom_deploy.is_none() {
+                let name = quote(&resource.name);
+                let message = format!(
+                    "resource {name}: could not associate any k8s_yaml() or k8s_custom_deploy() with this resource"
+                );
+                self.problems.push(Problem::new("tiltfile::empty_resource", message));
+            }
+        }
+    }
+}
+
+/// Services that belong to no workload yet.
+struct Services<'a> {
+    index: ServiceIndex<'a>,
+    places: Vec<usize>,
+    taken: HashSet<usize>,
+}
+
+impl<'a> Services<'a> {
+    fn new(objects: &'a [Object], places: &[usize]) -> Self {
+        let index = ServiceIndex::new(places.iter().map(|it| &objects[*it]));
+        Self { index, places: places.to_vec(), taken: HashSet::new() }
+    }
+
+    /// The services that lead to a workload; they belong to it from now on.
+    fn take(&mut self, workload: &Object) -> Vec<usize> {
+        let matching = self.index.matching(workload).into_iter().map(|it| self.places[it]);
+        let free: Vec<usize> = matching.filter(|it| !self.taken.contains(it)).collect();
+        self.taken.extend(&free);
+        free
+    }
+}
+
+/// What a workload is called in messages about its name.
+fn id(object: &Object) -> String {
+    format!("{}:{}:{}:{}", object.name(), object.kind(), object.namespace(), object.group())
+        .to_lowercase()
+}
+
+fn merge(resource: &mut Resource<'_>, options: &ResourceOptions) {
+    resource.extra_pod_selectors.extend(options.extra_pod_selectors.iter().cloned());
+    if options.readiness != PodReadiness::None {
+        resource.readiness = options.readiness;
+    }
+    if !options.discovery_strategy.is_empty() {
+        resource.discovery_strategy.clone_from(&options.discovery_strategy);
+    }
+    resource.port_forwards.extend(options.port_forwards.iter().cloned());
+    resource.trigger_mode = options.trigger_mode.or(resource.trigger_mode);
+    resource.auto_init = options.auto_init.unwrap_or(resource.auto_init);
+    resource.resource_deps.extend(options.resource_deps.iter().cloned());
+    resource.links.extend(options.links.iter().cloned());
+    resource.labels.extend(options.labels.clone());
+}
+
+/// Finds the builds of all images; the place in the list of resources, and their builds.
+///
+/// # Errors
+/// If an image that must have a build has none.
+pub(crate) fn consume_images(
+    references: Vec<(String, Vec<Reference>, Vec<Reference>)>,
+    images: &mut Images,
+) -> Result<Vec<Vec<ImageId>>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut builds = Vec::new();
+    for (resource, references, required) in references {
+        let mut found = Vec::new();
+        for reference in references {
+            match images.consume(&reference) {
+                Some(id) => found.push(id),
+                None if required.contains(&reference) => {
+                    let (resource, image) = (quote(&resource), quote(&reference.familiar()));
+                    let message = format!("resource {resource}: image build {image} not found");
+                    problems.push(Problem::new("tiltfile::unknown_image_dep", message));
+                }
+                None => {}
+            }
+        }
+        builds.push(found);
+    }
+    if problems.is_empty() { Ok(builds) } else { Err(problems) }
+}
+
+impl Resources<'_> {
+    /// Each resource with its images and those that must have a build.
+    #[must_use]
+    pub(crate) fn image_references(&self) -> Vec<(String, Vec<Reference>, Vec<Reference>)> {
+        self.resources
+            .iter()
+            .map(|it| (it.name.clone(), it.images.clone(), it.required.clone()))
+            .collect()
+    }
+}
+
+/// Makes manifests of resources.
+pub(crate) struct Translator<'a> {
+    /// What was said.
+    pub declarations: &'a Declarations,
+    /// Image builds.
+    pub images: &'a Images,
+    /// What was asked.
+    pub request: &'a Request,
+    /// The world, for repositories and ignore files.
+    pub host: &'a dyn Host,
+}
+
+impl Translator<'_> {
+    /// The manifests of all resources.
+    ///
+    /// # Errors
+    /// If an image of one cannot be made a target.
+    pub(crate) fn manifests(
+        &self,
+        resources: &Resources<'_>,
+        builds: &[Vec<ImageId>],
+        maker: &mut TargetMaker<'_>,
+    ) -> Result<Vec<Manifest>, Vec<Problem>> {
+        let mut manifests = Vec::new();
+        let mut problems = Vec::new();
+        for (resource, builds) in resources.resources.iter().zip(builds) {
+            match self.manifest(resource, builds, maker) {
+                Ok(manifest) => manifests.push(manifest),
+                Err(message) => problems.push(Problem::new("tiltfile::image", message)),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        match restart_container_problem(&manifests) {
+            Some(problem) => Err(vec![problem]),
+            None => Ok(manifests),
+        }
+    }
+
+    /// The manifest of objects that belong to no resource.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub(crate) fn uncategorized(
+        &self,
+        resources: &Resources<'_>,
+    ) -> Result<Option<Manifest>, Vec<Problem>> {
+        if resources.unresourced.is_empty() {
+            return Ok(None);
+        }
+        let mut resource = Resource::new(UNCATEGORIZED.to_owned());
+        resource.objects.clone_from(&resources.unresourced);
+        resource.readiness = PodReadiness::Ignore;
+        let target = self
+            .target(&resource, &[], Vec::new())
+            .map_err(|why| vec![Problem::new("tiltfile::kubernetes", why)])?;
+        Ok(Some(Manifest {
+            name: UNCATEGORIZED.to_owned(),
+            image_targets: None,
+            deploy_target: DeployTarget::Kubernetes(Box::new(target)),
+            trigger_mode: TriggerMode::Auto,
+            resource_dependencies: None,
+            source_tiltfile: String::new(),
+            labels: BTreeMap::new(),
+        }))
+    }
+
+    fn manifest(
+        &self,
+        resource: &Resource<'_>,
+        builds: &[ImageId],
+        maker: &mut TargetMaker<'_>,
+    ) -> Result<Manifest, String> {
+        let image_targets = maker
+            .targets(&resource.name, builds)
+            .map_err(|why| format!("getting image build info for {}: {why}", resource.name))?;
+        let mut image_maps: Vec<String> = Vec::new();
+        for name in builds.iter().map(|it| self.images.get(*it).image_map_name()) {
+            let is_live_update_only = image_targets
+                .iter()
+                .any(|it| it.is_live_update_only && sanitize_name(&it.selector) == name);
+            if !is_live_update_only && !image_maps.contains(&name) {
+                image_maps.push(name);
+            }
+        }
+        let target = self
+            .target(resource, builds, image_maps)
+            .map_err(|why| format!("creating K8s deploy target for {}: {why}", resource.name))?;
+        Ok(Manifest {
+            name: resource.name.clone(),
+            image_targets: Some(image_targets),
+            deploy_target: DeployTarget::Kubernetes(Box::new(target)),
+            trigger_mode: trigger_mode::resolve(
+                resource.trigger_mode,
+                self.declarations.settings.global_trigger_mode(),
+                resource.auto_init,
+            ),
+            resource_dependencies: (!resource.resource_deps.is_empty())
+                .then(|| resource.resource_deps.clone()),
+            source_tiltfile: String::new(),
+            labels: resource.labels.clone(),
+        })
+    }
+
+    fn target(
+        &self,
+        resource: &Resource<'_>,
+        builds: &[ImageId],
+        image_maps: Vec<String>,
+    ) -> Result<KubernetesTarget, String> {
+        let settings = &self.declarations.settings.update;
+        let mut objects: Vec<&Object> =
+            resource.objects.iter().map(|it| &self.declarations.kubernetes.objects[*it]).collect();
+        sort_for_apply(&mut objects);
+        let deploy = resource.custom_deploy;
+        let deps = deploy.map(|it| it.deps.clone()).unwrap_or_default();
+        let mut ignores: Vec<IgnoreDef> = deploy.map(|it| it.ignores.clone()).unwrap_or_default();
+        ignores.extend(git_ignores(self.host, deps.iter().map(String::as_str)));
+        Ok(KubernetesTarget {
+            yaml: if deploy.is_some() {
+                String::new()
+            } else {
+                k8s::to_yaml(objects.iter().copied()).map_err(|why| why.to_string())?
+            },
+            image_maps,
+            image_locators: if deploy.is_some() { Vec::new() } else { self.locators(&objects) },
+            timeout: settings.k8s_upsert_timeout,
+            kubernetes_discovery_template_spec: discovery(&resource.extra_pod_selectors),
+            port_forward_template_spec: self.port_forwards(&resource.port_forwards),
+            pod_log_stream_template_spec: Some(PodLogStreamTemplate {
+                since_time: self.request.start_time.clone(),
+                ignore_containers: IGNORED_CONTAINERS.to_vec(),
+            }),
+            discovery_strategy: resource.discovery_strategy.clone(),
+            apply_cmd: deploy.map(|it| apply_cmd(&it.apply)),
+            restart_on: deploy.map(|_| RestartOn {
+                file_watches: vec![sanitize_name(&format!("{}:apply", resource.name))],
+            }),
+            delete_cmd: deploy.map(|it| apply_cmd(&it.delete)),
+            cluster: "default",
+            server_side_apply: settings.k8s_server_side_apply == "true",
+            name: resource.name.clone(),
+            pod_readiness: self.readiness(resource, &objects, builds),
+            links: (!resource.links.is_empty()).then(|| resource.links.clone()),
+            file_watch_ignores: (!ignores.is_empty()).then_some(ignores),
+            path_dependencies: deps,
+        })
+    }
+
+    fn locators(&self, objects: &[&Object]) -> Vec<LocatorSpec> {
+        let locators = self.declarations.kubernetes.kinds.iter().flat_map(|it| &it.locators);
+        locators
+            .filter(|locator| objects.iter().any(|it| locator.selector.matches(it)))
+            .map(|locator| {
+                let spec = locator.selector.spec();
+                LocatorSpec {
+                    object_selector: ObjectSelectorSpec {
+                        api_version_regexp: spec.api_version.clone(),
+                        kind_regexp: spec.kind.clone(),
+                        name_regexp: spec.name.clone(),
+                        namespace_regexp: spec.namespace.clone(),
+                    },
+                    path: locator.path().to_owned(),
+                    object: locator.object().map(|it| ImageObject {
+                        repo_field: it.repo_field.clone(),
+                        tag_field: it.tag_field.clone(),
+                    }),
+                }
+            })
+            .collect()
+    }
+
+    fn port_forwards(&self, forwards: &[Forward]) -> Option<PortForwardTemplate> {
+        if forwards.is_empty() {
+            return None;
+        }
+        let forwards = forwards
+            .iter()
+            .map(|it| {
+                let host = if it.host.is_empty() {
+                    self.request.web_host.clone()
+                } else {
+                    it.host.clone()
+                };
+                Forward { host, ..it.clone() }
+            })
+            .collect();
+        Some(PortForwardTemplate { forwards })
+    }
+
+    /// What counts as ready: what the resource says, then what its kinds say, then what it looks like.
+    fn readiness(
+        &self,
+        resource: &Resource<'_>,
+        objects: &[&Object],
+        builds: &[ImageId],
+    ) -> PodReadiness {
+        if resource.readiness != PodReadiness::None {
+            return resource.readiness;
+        }
+        let kinds = &self.declarations.kubernetes.kinds;
+        let says = |mode: PodReadiness| {
+            kinds
+                .iter()
+                .filter(|it| it.readiness == mode)
+                .any(|it| objects.iter().any(|object| it.selector.matches(object)))
+        };
+        let by_kind = [PodReadiness::Wait, PodReadiness::Ignore, PodReadiness::Succeeded]
+            .into_iter()
+            .find(|mode| says(*mode));
+        if let Some(mode) = by_kind {
+            return mode;
+        }
+        if resource.is_group && resource.extra_pod_selectors.is_empty() && builds.is_empty() {
+            return PodReadiness::Ignore;
+        }
+        PodReadiness::Wait
+    }
+}
+
+fn discovery(selectors: &[BTreeMap<String, String>]) -> Option<DiscoveryTemplate> {
+    let extra_selectors: Vec<LabelSelector> =
+        selectors.iter().map(|it| LabelSelector { match_labels: it.clone() }).collect();
+    (!extra_selectors.is_empty()).then_some(DiscoveryTemplate { extra_selectors })
+}
+
+fn apply_cmd(cmd: &Cmd) -> ApplyCmd {
+    ApplyCmd {
+        args: cmd.argv.clone().unwrap_or_default(),
+        dir: cmd.dir.clone(),
+        env: cmd.env.clone(),
+    }
+}
+
+/// `restart_container` works only for Compose.
+fn restart_container_problem(manifests: &[Manifest]) -> Option<Problem> {
+    let restarts = |manifest: &Manifest| {
+        manifest.image_targets.iter().flatten().any(|it| it.live_update_spec.restart.is_some())
+    };
+    let names: Vec<&str> =
+        manifests.iter().filter(|it| restarts(it)).map(|it| it.name.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "Found `restart_container()` LiveUpdate step in resource(s): [{}]. `restart_container()`  has been deprecated \
+         for k8s resources. We recommend the restart_process extension: \
+         https://github.com/tilt-dev/tilt-extensions/tree/master/restart_process. For more information, see \
+         https://docs.tilt.dev/live_update_reference.html#restarting-your-process",
+        names.join(", ")
+    );
+    Some(Problem::new("tiltfile::restart_container", message))
+}

@@ -1,0 +1,175 @@
+//! From a Tiltfile to its result: find it, execute it, assemble what it said.
+
+use std::{io, sync::Arc, time::Instant};
+
+use engine_model::{GoDuration, IgnorePatterns, Load};
+
+use crate::{
+    api, assemble,
+    declarations::Declarations,
+    diagnostic::{Failure, Problem},
+    dialect::{self, Limits},
+    docker::ignore,
+    golang::{os_error::PathError, path},
+    host::Host,
+    loader,
+    session::{BuiltinCall, Request, Session},
+};
+
+mod secrets;
+
+/// What an evaluation yields.
+#[derive(Debug, Default)]
+pub struct Evaluation {
+    /// The result; after a failure, what is known in spite of it.
+    pub load: Load,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+    /// Calls of builtins, if somebody asked for them.
+    pub calls: Vec<BuiltinCall>,
+}
+
+/// Evaluates a Tiltfile.
+///
+/// It runs on a thread of its own, whose stack is large enough for deeply nested code.
+#[must_use]
+pub fn evaluate(request: &Request, host: Arc<dyn Host>) -> Evaluation {
+    let limits = Limits::from_env(|name| host.env(name));
+    let work = || evaluate_here(request, host, limits.clone());
+    dialect::on_large_stack(limits.call_depth, work).unwrap_or_else(|error| {
+        let message = format!("cannot start a thread for the evaluation: {error}");
+        Evaluation::failed(Load::default(), vec![Problem::new("engine::thread", message)])
+    })
+}
+
+impl Evaluation {
+    fn failed(load: Load, problems: Vec<Problem>) -> Self {
+        Self { load, failure: Some(Failure::from_problems(problems)), calls: Vec::new() }
+    }
+}
+
+fn evaluate_here(request: &Request, host: Arc<dyn Host>, limits: Limits) -> Evaluation {
+    let started = Instant::now();
+    let main_path = match real_path(request, host.as_ref()) {
+        Ok(path) => path,
+        Err((watched, problem)) => {
+            let load = Load { config_files: vec![watched], ..Load::default() };
+            return Evaluation::failed(load, vec![problem]);
+        }
+    };
+    let tiltignore_path = path::join(&[path::dir(&main_path).as_str(), ".tiltignore"]);
+    let mut load =
+        Load { config_files: vec![main_path.clone(), tiltignore_path.clone()], ..Load::default() };
+    match read_tiltignore(host.as_ref(), &main_path, &tiltignore_path) {
+        Ok(tiltignore) => load.tiltignore = tiltignore,
+        Err(problem) => return Evaluation::failed(load, vec![problem]),
+    }
+
+    let session = Session::new(request.clone(), host, main_path.clone());
+    session.info(&format!("Loading Tiltfile at: {main_path}"));
+    let globals = api::globals(&session);
+    let dialect = dialect::Session::new(globals, Box::new(session), limits);
+    let session: &Session = dialect.host().expect("it is the one we just made");
+
+    let outcome = execute(session, &dialect, &main_path);
+    let mut declarations = session.declarations.take();
+    let outcome = outcome.and_then(|()| {
+        let assembled =
+            assemble::assemble(session, &mut declarations).map_err(Failure::from_problems)?;
+        declarations.watched.extend(assembled.ignore_files);
+        load.manifests = assembled.manifests;
+        load.enabled_manifests =
+            assemble::enabled::enabled(&declarations.config, &request.args, &load.manifests)
+                .map_err(|problem| Failure::from_problems(vec![problem]))?;
+        Ok(())
+    });
+    fill(&mut load, session, declarations);
+    let mut failure = outcome.err();
+    if let Some(failure) = &mut failure {
+        failure.sources = session.sources.take();
+    } else {
+        let elapsed = GoDuration(i64::try_from(started.elapsed().as_nanos()).unwrap_or(i64::MAX));
+        session.info(&format!("Successfully loaded Tiltfile ({elapsed})"));
+    }
+    Evaluation { load, failure, calls: session.calls.take() }
+}
+
+/// Executes the main Tiltfile, then asks it for the names of workloads, if it wants to give them.
+fn execute(session: &Session, dialect: &dialect::Session, main_path: &str) -> Result<(), Failure> {
+    let executed = loader::execute(session, dialect, main_path);
+    if let Err(error) = executed
+        && error.payload::<api::Exit>().is_none()
+    {
+        return Err(Failure::from_error(&error));
+    }
+    api::ask_for_names(session, dialect).map_err(|message| {
+        Failure::from_problems(vec![Problem::new("tiltfile::workload_names", message)])
+    })
+}
+
+/// The absolute path of the main Tiltfile, links resolved; else what to watch, and what is wrong.
+fn real_path(request: &Request, host: &dyn Host) -> Result<String, (String, Problem)> {
+    let given = &request.path;
+    let absolute = if path::is_abs(given) {
+        path::clean(given)
+    } else {
+        path::join(&[host.current_dir().as_str(), given])
+    };
+    path::eval_symlinks(&absolute, |it| crate::session::link_info(host, it)).map_err(|why| {
+        if why.is_not_found() {
+            let message = format!(
+                "No Tiltfile found at paths '{absolute}'. Check out https://docs.tilt.dev/tutorial.html"
+            );
+            let mut problem = Problem::new("tiltfile::not_found", message);
+            problem.help = Some("run this in the directory of the Tiltfile, or pass its path with `-f`".to_owned());
+            (absolute.clone(), problem)
+        } else {
+            (absolute.clone(), Problem::new("tiltfile::not_found", why.to_string()))
+        }
+    })
+}
+
+fn read_tiltignore(
+    host: &dyn Host,
+    main_path: &str,
+    file: &str,
+) -> Result<IgnorePatterns, Problem> {
+    let problem = |message: String| Problem::new("tiltfile::tiltignore", message);
+    let bytes = match host.read(file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(IgnorePatterns::default());
+        }
+        Err(error) => return Err(problem(PathError::reading(file, &error).to_string())),
+    };
+    let patterns = ignore::read_patterns(&String::from_utf8_lossy(&bytes))
+        .map_err(|why| problem(format!("Parsing .tiltignore: {why}")))?;
+    Ok(IgnorePatterns {
+        local_path: path::dir(main_path),
+        source: file.to_owned(),
+        patterns: (!patterns.is_empty()).then_some(patterns),
+    })
+}
+
+/// Takes over what was said about the engine, also if the evaluation failed.
+fn fill(load: &mut Load, session: &Session, declarations: Declarations) {
+    let Declarations { watched, objects, settings, images, kubernetes, .. } = declarations;
+    let mut config_files = watched;
+    config_files.extend(load.config_files.drain(..));
+    load.config_files = config_files.into_iter().collect();
+    load.feature_flags = settings.features.values().clone();
+    load.team_id = settings.team_id;
+    load.telemetry_settings = settings.telemetry;
+    if settings.scrub_secrets {
+        load.secrets = secrets::of(&kubernetes.objects);
+    }
+    load.docker_prune_settings = settings.docker_prune;
+    load.analytics_opt = settings.analytics;
+    load.version_settings = settings.version;
+    load.update_settings = settings.update;
+    load.watch_settings = settings.watch;
+    load.default_registry = images.registry;
+    load.object_set = objects.into_set();
+    load.hashes = session.loader.hashes();
+    load.ci_settings = settings.ci;
+}

@@ -1,0 +1,26 @@
+//! Values of Secrets, which logs must not show.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use engine_model::Secret;
+
+use crate::kubernetes::{Object, secrets::secret_values};
+
+/// The values of all Secrets, by value.
+pub(super) fn of(objects: &[Object]) -> BTreeMap<String, Secret> {
+    let mut secrets = BTreeMap::new();
+    for found in objects.iter().flat_map(secret_values) {
+        let encoded = STANDARD.encode(&found.value);
+        let replacement = format!("[redacted secret {}:{}]", found.name, found.key);
+        let secret = Secret {
+            name: found.name,
+            key: found.key,
+            value: encoded.clone(),
+            value_encoded: STANDARD.encode(&encoded),
+            replacement: STANDARD.encode(replacement),
+        };
+        secrets.insert(String::from_utf8_lossy(&found.value).into_owned(), secret);
+    }
+    secrets
+}

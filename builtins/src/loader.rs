@@ -1,0 +1,160 @@
+//! Other files: which one a path means, and that each is executed at most once.
+
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
+use engine_model::Hashes;
+use sha2::{Digest, Sha256};
+use starlark::{
+    environment::Module,
+    eval::Evaluator,
+    values::{Heap, Value, dict::AllocDict},
+};
+
+use crate::{
+    dialect::{self, EvalError, Loaded, raise},
+    extension::{self, Repositories},
+    golang::{hex, path},
+    session::{Session, Watch, frames_of_call},
+};
+
+/// How deep files may load files.
+const MAX_NESTED: usize = 500;
+
+/// A file that is or was executed.
+#[derive(Debug)]
+enum State {
+    Executing,
+    Done(Rc<Loaded>),
+    Failed(EvalError),
+}
+
+/// Files that are or were executed, by absolute path.
+#[derive(Debug, Default)]
+pub struct Loader {
+    files: RefCell<HashMap<String, State>>,
+    repositories: Repositories,
+    digests: RefCell<Digests>,
+}
+
+#[derive(Debug, Default)]
+struct Digests {
+    main: String,
+    all: Sha256,
+}
+
+impl Loader {
+    /// Digests of what was executed.
+    #[must_use]
+    pub fn hashes(&self) -> Hashes {
+        let digests = self.digests.borrow();
+        Hashes {
+            tiltfile: digests.main.clone(),
+            all_files: hex::encode(&digests.all.clone().finalize()),
+        }
+    }
+
+    /// A file that was executed.
+    #[must_use]
+    pub fn get(&self, file: &str) -> Option<Rc<Loaded>> {
+        match self.files.borrow().get(file)? {
+            State::Done(loaded) => Some(Rc::clone(loaded)),
+            State::Executing | State::Failed(_) => None,
+        }
+    }
+}
+
+/// Executes the file that a builtin names, or finds the result of an earlier execution.
+///
+/// # Errors
+/// If it cannot be read, or fails.
+pub(crate) fn load(
+    eval: &mut Evaluator<'_, '_, '_>,
+    builtin: &str,
+    path: &str,
+) -> starlark::Result<Rc<Loaded>> {
+    let session = Session::of(eval);
+    let dialect = dialect::session(eval)?;
+    let frames = frames_of_call(eval, builtin);
+    session.with_outer_frames(frames, || execute(session, dialect, path)).map_err(|error| {
+        let message = error.message.clone();
+        error.into_raised(message)
+    })
+}
+
+/// The exports of a file as a frozen dict.
+///
+/// # Errors
+/// If they cannot be frozen, which would be a defect of the interpreter.
+pub(crate) fn exports<'v>(loaded: &Loaded, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
+    let frozen = Module::with_temp_heap(|module| {
+        let values = loaded.values(module.heap());
+        module.set("exports", module.heap().alloc(AllocDict(values)));
+        module.freeze()
+    });
+    let internal = |error: &dyn std::fmt::Debug| raise(format!("internal error: {error:?}"));
+    let exports = frozen
+        .map_err(|error| internal(&error))?
+        .get("exports")
+        .map_err(|error| internal(&error))?;
+    Ok(heap.access_owned_frozen_value(&exports))
+}
+
+/// Executes the file that a path means, or finds the result of an earlier execution.
+///
+/// # Errors
+/// If it cannot be found or read, or fails.
+pub(crate) fn execute(
+    session: &Session,
+    dialect: &dialect::Session,
+    path: &str,
+) -> Result<Rc<Loaded>, EvalError> {
+    let file = match path.strip_prefix(extension::PREFIX) {
+        Some(module) => {
+            let objects = &mut session.declarations.borrow_mut().objects;
+            extension::resolve(session.host.as_ref(), &session.loader.repositories, objects, module)
+                .map_err(|why| EvalError::new(why.to_string()))?
+        }
+        None => session.abs(path),
+    };
+    match session.loader.files.borrow().get(&file) {
+        Some(State::Done(loaded)) => return Ok(Rc::clone(loaded)),
+        Some(State::Executing) => return Err(EvalError::new(format!("Circular load: {file}"))),
+        Some(State::Failed(error)) => return Err(error.clone()),
+        None => {}
+    }
+    if session.n_executing() >= MAX_NESTED {
+        return Err(EvalError::new(format!("files load files too deeply: more than {MAX_NESTED}")));
+    }
+    session.loader.files.borrow_mut().insert(file.clone(), State::Executing);
+    let result = session.while_executing(&file, || execute_file(session, dialect, &file));
+    let state = match &result {
+        Ok(loaded) => State::Done(Rc::clone(loaded)),
+        Err(error) => State::Failed(error.clone()),
+    };
+    session.loader.files.borrow_mut().insert(file, state);
+    result
+}
+
+fn execute_file(
+    session: &Session,
+    dialect: &dialect::Session,
+    file: &str,
+) -> Result<Rc<Loaded>, EvalError> {
+    let bytes = session
+        .read(file)
+        .map_err(|why| EvalError::new(format!("error reading file {file}: {why}")))?;
+    session.watch(Watch::FileOnly, file).map_err(|why| EvalError::new(why.to_string()))?;
+    let is_main = file == session.main_path;
+    {
+        let mut digests = session.loader.digests.borrow_mut();
+        digests.all.update(&bytes);
+        if is_main {
+            digests.main = hex::encode(&Sha256::digest(&bytes));
+        }
+    }
+    let source = crate::syntax::decode_source(&bytes);
+    session.sources.borrow_mut().insert(file.to_owned(), source.clone().into_owned());
+    let base = path::base(file);
+    let name = if is_main { "__main__" } else { &base };
+    dialect.exec(file, &source, &[("__file__", file), ("__name__", name)]).map(Rc::new)
+}
