@@ -1,0 +1,28 @@
+//! The only place that writes to the terminal. A closed pipe is not an error.
+
+use std::io::{self, Write};
+
+/// Standard output for data, standard error for talk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Printer;
+
+impl Printer {
+    /// Writes data.
+    #[expect(clippy::unused_self, reason = "printing is a capability that is passed on")]
+    pub(super) fn out(self, text: &str) {
+        // The reader may have gone; nobody is left to tell.
+        let _ = io::stdout().lock().write_all(text.as_bytes());
+    }
+
+    /// Writes talk.
+    #[expect(clippy::unused_self, reason = "printing is a capability that is passed on")]
+    pub(super) fn err(self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Standard output, buffered, for large data.
+    #[expect(clippy::unused_self, reason = "printing is a capability that is passed on")]
+    pub(super) fn out_stream(self) -> impl Write {
+        io::BufWriter::with_capacity(64 * 1024, io::stdout().lock())
+    }
+}

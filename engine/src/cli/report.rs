@@ -1,0 +1,172 @@
+//! Shows why a Tiltfile failed: to people as a report with the source, to programs as JSON.
+//!
+//! The words of Tilt's message and traceback stand on lines of their own, never wrapped, so that they can be
+//! searched for.
+
+use std::{
+    fmt::{self, Write},
+    io::IsTerminal,
+};
+
+use builtins::diagnostic::{Failure, Problem};
+use miette::{
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
+};
+use serde_json::{Value, json};
+
+/// Files with longer lines are no sight for people.
+const MAX_LINE: usize = 2_000;
+
+/// The report as text: what Tilt prints, then where it is and what to do, then what else is wrong.
+pub(super) fn for_people(failure: &Failure) -> String {
+    let handler = GraphicalReportHandler::new_themed(theme())
+        .with_wrap_lines(false)
+        .with_context_lines(2)
+        .without_syntax_highlighting();
+    let mut text = format!("{}\n", failure.text);
+    for (index, problem) in failure.problems.iter().enumerate() {
+        let view = View::new(failure, problem, index == 0);
+        if view.says_nothing_new() {
+            continue;
+        }
+        text.push('\n');
+        if handler.render_report(&mut text, &view).is_err() {
+            let _ = writeln!(text, "{}", problem.message);
+        }
+    }
+    text
+}
+
+fn theme() -> GraphicalTheme {
+    if std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal() {
+        GraphicalTheme::unicode_nocolor()
+    } else {
+        GraphicalTheme::unicode()
+    }
+}
+
+/// The report as data.
+pub(super) fn machine_readable(failure: &Failure) -> Value {
+    let problems: Vec<Value> = failure
+        .problems
+        .iter()
+        .map(|problem| {
+            json!({
+                "code": problem.code,
+                "message": problem.message,
+                "help": problem.help,
+                "location": problem.location.as_ref().map(|at| json!({
+                    "path": at.path, "line": at.line, "column": at.column,
+                })),
+            })
+        })
+        .collect();
+    let frames: Vec<Value> = failure
+        .frames
+        .iter()
+        .map(|it| json!({"path": it.path, "line": it.line, "column": it.col, "function": it.function}))
+        .collect();
+    json!({"Error": {"text": failure.text, "problems": problems, "frames": frames}})
+}
+
+/// A problem as miette wants to see it.
+#[derive(Debug)]
+struct View<'a> {
+    problem: &'a Problem,
+    /// Whether the message was printed already.
+    is_first: bool,
+    source: Option<NamedSource<String>>,
+    labels: Vec<LabeledSpan>,
+}
+
+impl<'a> View<'a> {
+    fn new(failure: &Failure, problem: &'a Problem, is_first: bool) -> Self {
+        let mut view = Self { problem, is_first, source: None, labels: Vec::new() };
+        let Some(at) = &problem.location else { return view };
+        let Some(text) = failure.sources.get(&at.path) else { return view };
+        if text.lines().any(|line| line.len() > MAX_LINE) {
+            return view;
+        }
+        view.source = Some(NamedSource::new(&at.path, text.clone()));
+        view.labels.push(LabeledSpan::new_primary_with_span(
+            Some("here".to_owned()),
+            offset(text, at.line, at.column),
+        ));
+        let callers =
+            failure.frames.iter().rev().skip(1).filter(|it| it.path.as_ref() == Some(&at.path));
+        for caller in callers.take(8).filter(|it| it.line != at.line) {
+            view.labels.push(LabeledSpan::new_with_span(
+                Some(format!("called from {}", caller.function)),
+                offset(text, caller.line, caller.col),
+            ));
+        }
+        view
+    }
+
+    /// Whether there is neither a place nor advice beside a message that was printed already.
+    fn says_nothing_new(&self) -> bool {
+        self.is_first && self.source.is_none() && self.problem.help.is_none()
+    }
+}
+
+/// The byte offset of a position; columns count characters.
+fn offset(text: &str, line: u32, column: u32) -> usize {
+    let mut start = 0;
+    for _ in 1..line {
+        match text[start..].find('\n') {
+            Some(at) => start += at + 1,
+            None => return text.len(),
+        }
+    }
+    let rest = text[start..].split('\n').next().unwrap_or_default();
+    let chars = (column as usize).saturating_sub(1);
+    start + rest.char_indices().nth(chars).map_or(rest.len(), |(at, _)| at)
+}
+
+impl fmt::Display for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.is_first, self.problem.code) {
+            (false, _) => f.write_str(&self.problem.message),
+            (true, "tiltfile::evaluation") => f.write_str("evaluation stopped here"),
+            (true, "tiltfile::syntax") => f.write_str("the file does not make sense here"),
+            (true, _) if self.source.is_some() => f.write_str("this call is the cause"),
+            (true, _) => f.write_str("the Tiltfile has a problem"),
+        }
+    }
+}
+
+impl std::error::Error for View<'_> {}
+
+impl Diagnostic for View<'_> {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.problem.code))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.problem.help.as_ref().map(|it| Box::new(it) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.source.as_ref().map(|it| it as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        (!self.labels.is_empty())
+            .then(|| Box::new(self.labels.iter().cloned()) as Box<dyn Iterator<Item = LabeledSpan>>)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::offset;
+
+    #[test]
+    fn positions_become_byte_offsets() {
+        let text = "a = 1\né = b(\n";
+        for (line, column, want) in
+            [(1, 1, 0), (1, 5, 4), (2, 1, 6), (2, 2, 8), (2, 99, 13), (9, 1, 14)]
+        {
+            assert_eq!(offset(text, line, column), want, "{line}:{column}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `alpha tiltfile-result`: evaluates the Tiltfile and prints what it says, as Tilt does.
+
+use std::{
+    io::Write,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use builtins::{
+    Evaluation, Request,
+    host::{Host, Level, OsHost},
+};
+use clap::Args;
+use engine_model::GoDuration;
+
+use super::{FAILURE, Global, Printer, TILTFILE_FAILURE, interrupt, json, report};
+
+/// Evaluate the Tiltfile and print the result as JSON.
+///
+/// Exit code 0: the Tiltfile evaluated; the result is on stdout.
+/// Exit code 1: something outside the Tiltfile failed.
+/// Exit code 5: the Tiltfile has a problem, which is on stderr.
+///
+/// With -v, what the Tiltfile prints goes to stderr also when it succeeds.
+///
+/// Two environment variables limit what a Tiltfile may use. `ENGINE_MAX_CALL_DEPTH`: how deep calls
+/// may nest (10000). `ENGINE_MAX_HEAP_MB`: how much memory the engine may hold, in megabytes (1024,
+/// or what the machine can spare; 0: no limit).
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// Path to the Tiltfile
+    #[arg(short, long, default_value = "Tiltfile", env = "TILT_TILTFILE", hide_env = true)]
+    file: String,
+    /// Kubernetes context to use, instead of the current one of the kubeconfig
+    #[arg(long)]
+    context: Option<String>,
+    /// Default namespace of the Kubernetes context
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Print how long each call of a builtin took, instead of the result
+    #[arg(short, long)]
+    builtin_timings: bool,
+    /// With --builtin-timings, leave out calls that took less, for example 10ms
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    dur_threshold: GoDuration,
+    /// On failure, print the problems on stdout as JSON
+    #[arg(long)]
+    json: bool,
+    /// Render charts and overlays anew, even if nothing of them has changed
+    #[arg(long)]
+    no_cache: bool,
+    /// Arguments for the Tiltfile
+    #[arg(trailing_var_arg = false, value_name = "ARGS")]
+    args: Vec<String>,
+    /// Arguments for the Tiltfile, after `--`
+    #[arg(last = true, value_name = "ARGS")]
+    more_args: Vec<String>,
+}
+
+fn duration(text: &str) -> Result<GoDuration, String> {
+    let parsed = builtins::golang::duration::Duration::parse(text).map_err(|it| it.to_string())?;
+    Ok(GoDuration(parsed.0))
+}
+
+pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> ExitCode {
+    let log = Log::new(printer, global.verbose || global.debug, global.debug);
+    let host = {
+        let log = Arc::clone(&log);
+        Arc::new(OsHost::from_process(Box::new(move |level, text| log.write(level, text))))
+    };
+    if let Err(error) = interrupt::handle(&host, printer) {
+        printer.err(&format!("Error: cannot handle signals: {error}\n"));
+        return ExitCode::from(FAILURE);
+    }
+
+    let started = Instant::now();
+    let request = request(flags);
+    let evaluation = builtins::evaluate(&request, Arc::clone(&host) as Arc<dyn Host>);
+    if host.canceled() {
+        return interrupt::finish(&host, printer);
+    }
+    if let Some(failure) = &evaluation.failure {
+        log.flush();
+        if flags.json {
+            let mut out = printer.out_stream();
+            let _ = json::write(&mut out, &report::machine_readable(failure))
+                .and_then(|()| out.flush());
+        } else {
+            printer.err(&report::for_people(failure));
+        }
+        return ExitCode::from(TILTFILE_FAILURE);
+    }
+    if flags.builtin_timings {
+        return print_timings(&evaluation, flags.dur_threshold, started, printer);
+    }
+    let mut out = printer.out_stream();
+    // A reader that has gone needs no result.
+    let _ = json::write(&mut out, &evaluation.load).and_then(|()| out.flush());
+    ExitCode::SUCCESS
+}
+
+fn request(flags: &Flags) -> Request {
+    let mut request = Request::new(&flags.file, "alpha tiltfile-result");
+    request.args = flags.args.iter().chain(&flags.more_args).cloned().collect();
+    request.context.clone_from(&flags.context);
+    request.namespace.clone_from(&flags.namespace);
+    request.use_cache = !flags.no_cache;
+    request.record_timings = flags.builtin_timings;
+    request
+}
+
+fn print_timings(
+    evaluation: &Evaluation,
+    threshold: GoDuration,
+    started: Instant,
+    printer: Printer,
+) -> ExitCode {
+    if evaluation.calls.is_empty() {
+        printer.err("Error: executed Tiltfile, but recorded no Builtin calls\n");
+        return ExitCode::from(FAILURE);
+    }
+    let mut out = printer.out_stream();
+    for call in evaluation.calls.iter().filter(|it| it.duration >= threshold) {
+        let _ = writeln!(out, "- {}{} took {}", call.name, call.args, call.duration);
+    }
+    let total = GoDuration(i64::try_from(started.elapsed().as_nanos()).unwrap_or(i64::MAX));
+    let _ = writeln!(out, "Tiltfile execution took {total}").and_then(|()| out.flush());
+    ExitCode::SUCCESS
+}
+
+/// The Tiltfile's own output: shown at once, or kept until something fails.
+struct Log {
+    printer: Printer,
+    show: bool,
+    debug: bool,
+    kept: Mutex<String>,
+}
+
+impl Log {
+    fn new(printer: Printer, show: bool, debug: bool) -> Arc<Self> {
+        Arc::new(Self { printer, show, debug, kept: Mutex::default() })
+    }
+
+    fn write(&self, level: Level, text: &str) {
+        if level == Level::Debug && !self.debug {
+            return;
+        }
+        if self.show {
+            self.printer.err(text);
+        } else {
+            self.kept.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+        }
+    }
+
+    fn flush(&self) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        self.printer.err(&std::mem::take(&mut *kept));
+    }
+}

@@ -1,0 +1,3 @@
+//! The impure shell around evaluation: command line, processes, and what people see.
+
+pub mod cli;
