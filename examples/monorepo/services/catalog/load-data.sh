@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+echo "loading $(wc -c < data.json) bytes"
