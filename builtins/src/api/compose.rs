@@ -32,7 +32,7 @@ use crate::{
     },
     dialect::{args::Args, native::BuiltinsExt, raise, value::decode_utf8},
     docker::reference::Reference,
-    golang::{hex, path, quote::quote},
+    golang::{hex, path, quote::quote, time::now_rfc3339},
     host::{self, Output},
     session::{Session, Watch, link_info},
 };
@@ -323,14 +323,16 @@ impl World for ComposeWorld<'_> {
     }
 
     fn warn(&self, text: &str) {
-        self.0.warn(text);
+        // Compose has a log of its own, whose lines look like this.
+        let (time, message) = (now_rfc3339(), quote(text));
+        self.0.warn(&format!("time=\"{time}\" level=warning msg={message}"));
     }
 
     fn warn_obsolete_version(&self, file: &str) {
         let is_news =
             self.0.declarations.borrow_mut().compose.obsolete_versions.insert(file.to_owned());
         if is_news {
-            self.0.warn(&format!(
+            self.warn(&format!(
                 "{file}: the attribute `version` is obsolete, it will be ignored, \
                  please remove it to avoid potential confusion"
             ));
