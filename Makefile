@@ -31,7 +31,7 @@ test: tools lint build ## Check everything: format, lints, docs, tests, conforma
 lint: ## Check format, lints and documentation, with warnings denied
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --release --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --release --workspace --no-deps --lib --bins
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --release --workspace --no-deps --lib
 
 .PHONY: fmt
 fmt: ## Format the code

@@ -207,11 +207,3 @@ fn endless_programs_can_be_stopped() {
     let error = lonely(false, |_| ()).exec("T", source, &[]).expect_err("it is too deep");
     assert!(error.to_string().contains("calls nest too deeply"), "{error}");
 }
-
-/// Cases of one's own: `DIALECT_CASES=file cargo test -- --ignored own_cases`.
-#[test]
-#[ignore = "needs a file of cases"]
-fn own_cases_behave_like_the_reference() {
-    let path = std::env::var("DIALECT_CASES").expect("DIALECT_CASES names a file");
-    check_all(&std::fs::read_to_string(path).expect("a readable file"));
-}
