@@ -10,6 +10,7 @@ mod os;
 mod process;
 
 pub use os::OsHost;
+pub(crate) use os::add_git_defaults;
 
 /// How loud a line of the log is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{
     golang::{os_error::PathError, path},
-    host::{Command, Host, Level, Output, RunError},
+    host::{Command, Host, Level, Output, RunError, add_git_defaults},
 };
 
 use super::{data_home, import_path::RepoRoot};
@@ -156,20 +156,13 @@ fn report(host: &dyn Host, dir: &str, args: &[&str], failure: &Failure) {
 }
 
 fn run(host: &dyn Host, dir: &str, argv: &[&str], limit: Option<Duration>) -> Result<(), Failure> {
-    let mut env = host.env_vars();
-    for (name, value) in [
-        // A prompt would wait for an answer that cannot come.
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_SSH_COMMAND", "ssh -o ControlMaster=no -o BatchMode=yes"),
-    ] {
-        if !env.iter().any(|(it, _)| it == name) {
-            env.push((name.to_owned(), value.to_owned()));
-        }
-    }
+    let mut env = host.env_vars().into_iter().collect();
+    // A Tiltfile may have removed what the host set; a prompt would wait for an answer that cannot come.
+    add_git_defaults(&mut env);
     let command = Command {
         argv: argv.iter().map(|&it| it.to_owned()).collect(),
         dir: dir.to_owned(),
-        env,
+        env: env.into_iter().collect(),
         stdin: None,
     };
     let mut errors = Vec::new();

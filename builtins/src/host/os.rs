@@ -94,7 +94,7 @@ impl OsHost {
 
 /// Keeps Git from asking people anything, unless they have said themselves how it should behave;
 /// Tiltfiles and their commands see these variables.
-fn add_git_defaults(env: &mut IndexMap<String, String>) {
+pub(crate) fn add_git_defaults(env: &mut IndexMap<String, String>) {
     let is_unset = |env: &IndexMap<_, String>, name| env.get(name).is_none_or(String::is_empty);
     if is_unset(env, "GIT_TERMINAL_PROMPT") {
         env.insert("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned());
