@@ -1,6 +1,6 @@
 //! The resource graph: which resource waits for which, and in which order they can first update.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use engine_model::Manifest;
 use petgraph::{
@@ -37,10 +37,13 @@ impl ResourceGraph {
     ///
     /// # Errors
     /// If resources wait for each other.
-    pub fn new(manifests: &[Manifest]) -> Result<Self, Cycle> {
+    pub fn new<'a>(
+        manifests: impl IntoIterator<Item = &'a Manifest, IntoIter: Clone>,
+    ) -> Result<Self, Cycle> {
+        let manifests = manifests.into_iter();
         let mut graph = DiGraph::new();
         let mut nodes = HashMap::new();
-        for manifest in manifests {
+        for manifest in manifests.clone() {
             nodes
                 .entry(manifest.name.clone())
                 .or_insert_with(|| graph.add_node(manifest.name.clone()));
@@ -70,6 +73,19 @@ impl ResourceGraph {
     /// What a resource waits for, directly.
     pub fn deps_of(&self, name: &str) -> impl Iterator<Item = &str> {
         self.neighbors(name, Direction::Outgoing)
+    }
+
+    /// Everything that must come before a resource.
+    #[must_use]
+    pub fn all_deps_of(&self, name: &str) -> HashSet<&str> {
+        let mut found = HashSet::new();
+        let mut next: Vec<&str> = self.deps_of(name).collect();
+        while let Some(dep) = next.pop() {
+            if found.insert(dep) {
+                next.extend(self.deps_of(dep));
+            }
+        }
+        found
     }
 
     /// What waits for a resource, directly.

@@ -17,6 +17,9 @@ pub struct Link {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Url {
+    /// The whole URL.
+    #[serde(skip)]
+    pub text: String,
     /// Before the colon.
     pub scheme: String,
     /// Data that is not a hierarchy.

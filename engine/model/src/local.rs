@@ -99,6 +99,9 @@ pub struct HttpGetAction {
     /// `HTTP` or `HTTPS`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub scheme: String,
+    /// Headers of the request; Tiltfiles cannot set them, objects of the API can.
+    #[serde(skip)]
+    pub http_headers: Vec<(String, String)>,
 }
 
 /// Ready when a connection is accepted.

@@ -1,0 +1,63 @@
+//! The trigger queue: what somebody asked for, first come first served.
+
+use std::sync::Arc;
+
+use crate::{graph::ResourceGraph, reason::Reason, resource::ResourceName, scheduler::Scheduler};
+
+impl Scheduler {
+    pub(super) fn triggered(&mut self, name: &ResourceName, reason: Reason, with_deps: bool) {
+        let reason = if reason.is_empty() { Reason::TRIGGER_UNKNOWN } else { reason };
+        if let Some(tiltfile) = self.tiltfiles.iter_mut().find(|it| it.name == *name) {
+            let before = tiltfile.triggered;
+            tiltfile.triggered = before.with(reason);
+            self.enqueue(name, before);
+            self.show_name(name);
+            return;
+        }
+        let Some(&at) = self.index.get(name) else { return };
+        if self.resources[at].is_disabled() {
+            return;
+        }
+        let deps = if with_deps { self.manual_deps_that_never_ran(name) } else { Vec::new() };
+        for at in deps.into_iter().chain([at]) {
+            let resource = &mut self.resources[at];
+            let before = resource.triggered;
+            resource.triggered = before.with(reason);
+            let name = Arc::clone(&resource.name);
+            self.enqueue(&name, before);
+            self.touch(at);
+        }
+        // Who asks without dependencies does not want to wait for them any longer.
+        self.resources[at].gated = with_deps;
+    }
+
+    /// Who was triggered before has a place already.
+    fn enqueue(&mut self, name: &ResourceName, before: Reason) {
+        if before.is_empty() {
+            self.queue.push(Arc::clone(name));
+        }
+    }
+
+    /// Names of the dependencies that a trigger with dependencies starts besides.
+    #[must_use]
+    pub fn deps_to_trigger(&self, name: &str) -> Vec<String> {
+        let deps = self.manual_deps_that_never_ran(name).into_iter();
+        deps.map(|at| self.resources[at].name.to_string()).collect()
+    }
+
+    /// What a trigger with dependencies starts besides: dependencies of all degrees, deepest first, that
+    /// nobody else starts.
+    fn manual_deps_that_never_ran(&self, name: &str) -> Vec<usize> {
+        let manifests = self.resources.iter().map(|it| it.manifest.as_ref());
+        let Ok(graph) = ResourceGraph::new(manifests) else { return Vec::new() };
+        let needed = graph.all_deps_of(name);
+        let order = graph.order().iter().filter(|it| needed.contains(it.as_str()));
+        order
+            .filter_map(|it| self.index.get(it.as_str()).copied())
+            .filter(|at| {
+                let dep = &self.resources[*at];
+                !dep.is_disabled() && !dep.is_auto_init() && !dep.has_started_once()
+            })
+            .collect()
+    }
+}

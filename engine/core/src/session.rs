@@ -1,0 +1,292 @@
+//! What `ci` waits for, and how it ends.
+
+use engine_model::{DeployTarget, GoDuration, PodReadiness};
+
+use crate::{
+    resource::{Resource, ServerPhase},
+    scheduler::Scheduler,
+    status::RuntimeStatus,
+    tiltfile::{MAIN, Tiltfile},
+    time::Time,
+};
+
+/// Whether a target comes to an end by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// It does.
+    Job,
+    /// It stays.
+    Server,
+}
+
+/// How far a target is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetState {
+    /// Nobody asked for it.
+    Inactive,
+    /// Its resource is switched off.
+    Disabled,
+    /// It will run.
+    Waiting {
+        /// What it waits for.
+        reason: String,
+    },
+    /// It runs.
+    Active {
+        /// Since when, if it has begun.
+        since: Option<Time>,
+        /// Whether it can be used.
+        is_ready: bool,
+        /// When it last was ready.
+        last_ready: Option<Time>,
+    },
+    /// It has ended.
+    Terminated {
+        /// When it started.
+        since: Option<Time>,
+        /// When it ended.
+        at: Option<Time>,
+        /// What went wrong, if anything.
+        error: Option<String>,
+    },
+}
+
+/// A part of a resource that must be done, or ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its name, such as `web:update`.
+    pub name: String,
+    /// The resource, or the Tiltfile.
+    pub resource: String,
+    /// Whether it comes to an end by itself.
+    pub kind: TargetKind,
+    /// How far it is.
+    pub state: TargetState,
+}
+
+/// All targets, sorted by name.
+#[must_use]
+pub fn targets(scheduler: &Scheduler) -> Vec<Target> {
+    let mut targets: Vec<Target> = scheduler.tiltfile(MAIN).map(of_tiltfile).into_iter().collect();
+    for resource in scheduler.resources() {
+        targets.extend(update_target(resource));
+        targets.extend(runtime_target(resource));
+    }
+    targets.sort_by(|a, b| a.name.cmp(&b.name));
+    targets
+}
+
+fn of_tiltfile(tiltfile: &Tiltfile) -> Target {
+    let state = if let Some(run) = &tiltfile.current {
+        TargetState::Active { since: Some(run.started), is_ready: false, last_ready: None }
+    } else if !tiltfile.pending.is_empty() {
+        TargetState::Waiting { reason: "config-changed".to_owned() }
+    } else if let Some(run) = &tiltfile.last {
+        TargetState::Terminated {
+            since: Some(run.started),
+            at: run.ended,
+            error: run.error.clone(),
+        }
+    } else {
+        TargetState::Waiting { reason: "initial-build".to_owned() }
+    };
+    Target {
+        name: "tiltfile:update".to_owned(),
+        resource: tiltfile.name.to_string(),
+        kind: TargetKind::Job,
+        state,
+    }
+}
+
+fn target(resource: &Resource, part: &str, kind: TargetKind, state: TargetState) -> Target {
+    let state = if resource.is_disabled() { TargetState::Disabled } else { state };
+    Target {
+        name: format!("{}:{part}", resource.name),
+        resource: resource.name.to_string(),
+        kind,
+        state,
+    }
+}
+
+fn waiting(resource: &Resource) -> TargetState {
+    let reason = resource.hold.as_ref().map_or("unknown", |it| it.reason());
+    TargetState::Waiting { reason: reason.to_owned() }
+}
+
+fn update_target(resource: &Resource) -> Option<Target> {
+    if resource.is_serve_only() {
+        return None;
+    }
+    // What an update consumes is pending until it has ended.
+    let is_pending = !resource.next_reason().is_empty() || resource.has_pending_changes();
+    let state = if is_pending {
+        waiting(resource)
+    } else if let Some(update) = &resource.current {
+        TargetState::Active { since: Some(update.started), is_ready: false, last_ready: None }
+    } else if let Some(update) = resource.history.front() {
+        TargetState::Terminated {
+            since: Some(update.started),
+            at: update.end.as_ref().map(|it| it.at),
+            error: update.end.as_ref().and_then(|it| it.error.clone()),
+        }
+    } else {
+        TargetState::Inactive
+    };
+    Some(target(resource, "update", TargetKind::Job, state))
+}
+
+fn runtime_target(resource: &Resource) -> Option<Target> {
+    match &resource.manifest.deploy_target {
+        DeployTarget::Local(target) if target.serve_cmd.is_empty() => None,
+        DeployTarget::Local(_) => Some(serve_target(resource)),
+        DeployTarget::Kubernetes(deployed) => {
+            // Without pods there is nothing that could run.
+            let is_done = resource.last_success.is_some()
+                && deployed.pod_readiness == PodReadiness::Ignore
+                && resource.observed.is_none();
+            let kind = match deployed.pod_readiness {
+                PodReadiness::Succeeded => TargetKind::Job,
+                PodReadiness::None | PodReadiness::Wait | PodReadiness::Ignore => {
+                    TargetKind::Server
+                }
+            };
+            let waiting = TargetState::Waiting { reason: "waiting-for-pod".to_owned() };
+            let state = || observed_state(resource, waiting);
+            (!is_done).then(|| target(resource, "runtime", kind, state()))
+        }
+        DeployTarget::Compose(_) => {
+            let state = observed_state(resource, waiting(resource));
+            Some(target(resource, "runtime", TargetKind::Server, state))
+        }
+    }
+}
+
+/// What executors of clusters and Compose say. How pods fail is theirs to say once they do.
+fn observed_state(resource: &Resource, waiting: TargetState) -> TargetState {
+    match resource.runtime_status() {
+        RuntimeStatus::Pending => waiting,
+        RuntimeStatus::Ok => TargetState::Active {
+            since: resource.last_success,
+            is_ready: true,
+            last_ready: resource.last_ready,
+        },
+        RuntimeStatus::Error => TargetState::Terminated {
+            since: resource.last_success,
+            at: None,
+            error: Some("unknown error".to_owned()),
+        },
+        RuntimeStatus::Unknown | RuntimeStatus::NotApplicable | RuntimeStatus::None => {
+            TargetState::Inactive
+        }
+    }
+}
+
+fn serve_target(resource: &Resource) -> Target {
+    let will_run = resource.is_auto_init() || resource.has_started_once();
+    let last_ready = resource.last_ready;
+    let state = match resource.server.as_ref().map(|it| (it.phase, it.is_stopping)) {
+        Some((ServerPhase::Running { since, is_ready, .. }, _)) => {
+            TargetState::Active { since: Some(since), is_ready, last_ready }
+        }
+        Some((ServerPhase::Ended { pid, since, at }, false)) => TargetState::Terminated {
+            since: Some(since),
+            at: Some(at),
+            error: Some(format!("Process {pid} exited with non-zero status")),
+        },
+        // Between two runs it is not ready; before the first one it waits.
+        _ if resource.last_pid != 0 => {
+            TargetState::Active { since: None, is_ready: false, last_ready }
+        }
+        _ if will_run => waiting(resource),
+        _ => TargetState::Inactive,
+    };
+    target(resource, "serve", TargetKind::Server, state)
+}
+
+/// How long `ci` waits; no limit if that is nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// For everything.
+    pub timeout: GoDuration,
+    /// For a server to become ready.
+    pub readiness_timeout: GoDuration,
+}
+
+/// Whether `ci` is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Not yet; it must be asked again at this time at the latest.
+    Undecided(Option<Time>),
+    /// Everything is done or ready.
+    Success,
+    /// Something failed.
+    Failure(String),
+}
+
+/// How `ci` ends, if it does now.
+#[must_use]
+pub fn verdict(targets: &[Target], limits: Limits, started: Time, now: Time) -> Verdict {
+    let mut waiting = Vec::new();
+    let mut not_ready = Vec::new();
+    for target in targets {
+        match &target.state {
+            TargetState::Terminated { error: Some(error), .. } => {
+                return Verdict::Failure(error.clone());
+            }
+            TargetState::Waiting { reason } => waiting.push(format!("{} {reason}", target.name)),
+            TargetState::Active { is_ready: false, .. } => not_ready.push(target.name.clone()),
+            TargetState::Active { .. }
+            | TargetState::Terminated { .. }
+            | TargetState::Inactive
+            | TargetState::Disabled => {}
+        }
+    }
+    // The Tiltfile is always there; it alone says nothing.
+    if waiting.is_empty() && not_ready.is_empty() && targets.len() > 1 {
+        return Verdict::Success;
+    }
+    let mut deadlines = Vec::new();
+    if let Some(limit) = microseconds(limits.readiness_timeout) {
+        for (target, since) in targets.iter().filter_map(unready_since) {
+            let deadline = Time(since.0.saturating_add(limit));
+            if now > deadline {
+                return Verdict::Failure(format!(
+                    "Readiness timeout after {}: target {} not ready",
+                    limits.readiness_timeout, target.name
+                ));
+            }
+            deadlines.push(deadline);
+        }
+    }
+    if let Some(limit) = microseconds(limits.timeout) {
+        let deadline = Time(started.0.saturating_add(limit));
+        if now > deadline {
+            let summary = summary(&[("waiting", &waiting), ("not ready", &not_ready)]);
+            return Verdict::Failure(format!("Timeout after {}: {summary}", limits.timeout));
+        }
+        deadlines.push(deadline);
+    }
+    // At the deadline itself it is not over yet.
+    Verdict::Undecided(deadlines.into_iter().min().map(|it| Time(it.0.saturating_add(1))))
+}
+
+fn microseconds(limit: GoDuration) -> Option<i64> {
+    (limit.0 > 0).then_some(limit.0 / 1_000)
+}
+
+/// Servers that run but cannot be used, and since when.
+fn unready_since(target: &Target) -> Option<(&Target, Time)> {
+    if target.kind == TargetKind::Server
+        && let TargetState::Active { since, is_ready: false, last_ready } = target.state
+    {
+        return Some((target, last_ready.or(since)?));
+    }
+    None
+}
+
+fn summary(groups: &[(&str, &[String])]) -> String {
+    let groups = groups.iter().filter(|(_, names)| !names.is_empty());
+    let texts = groups
+        .map(|(group, names)| format!("{} resources {group} ({})", names.len(), names.join(",")));
+    texts.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,100 @@
+//! What is known of one Tiltfile: its runs, and why it would run again.
+
+use std::sync::Arc;
+
+use crate::{reason::Reason, resource::ResourceName, status::UpdateStatus, time::Time};
+
+/// The name of the main Tiltfile.
+pub const MAIN: &str = "(Tiltfile)";
+
+/// Which run of a Tiltfile; later ones have higher numbers, over all Tiltfiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LoadId(pub u64);
+
+/// A run of a Tiltfile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Which one.
+    pub id: LoadId,
+    /// Why.
+    pub reason: Reason,
+    /// When it started.
+    pub started: Time,
+    /// Files that changed.
+    pub files: Vec<Arc<str>>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// When it ended.
+    pub ended: Option<Time>,
+    /// What went wrong, if anything.
+    pub error: Option<String>,
+}
+
+/// One Tiltfile.
+#[derive(Clone, Debug)]
+pub struct Tiltfile {
+    /// Its name.
+    pub name: ResourceName,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// The run that is going on.
+    pub current: Option<Run>,
+    /// The last run that has ended.
+    pub last: Option<Run>,
+    /// Files that changed since the last run began.
+    pub pending: Vec<Arc<str>>,
+    /// Since when.
+    pub pending_since: Option<Time>,
+    /// Why it is in the trigger queue, if it is.
+    pub triggered: Reason,
+}
+
+impl Tiltfile {
+    pub(crate) fn new(name: ResourceName, args: Vec<String>) -> Self {
+        Self {
+            name,
+            args,
+            current: None,
+            last: None,
+            pending: Vec::new(),
+            pending_since: None,
+            triggered: Reason::default(),
+        }
+    }
+
+    /// Why it would run now; empty if it would not.
+    #[must_use]
+    pub fn next_reason(&self) -> Reason {
+        let Some(last) = self.last.as_ref().or(self.current.as_ref()) else {
+            return self.triggered.with(Reason::INITIAL);
+        };
+        let mut reason = self.triggered;
+        if !self.pending.is_empty() {
+            reason = reason.with(Reason::FILES);
+        }
+        if self.current.as_ref().unwrap_or(last).args != self.args {
+            reason = reason.with(Reason::ARGS);
+        }
+        reason
+    }
+
+    /// Whether updates wait for it: its files have changed and it has not run to an end since.
+    #[must_use]
+    pub fn holds_updates(&self) -> bool {
+        !self.pending.is_empty() || self.current.as_ref().is_some_and(|it| !it.files.is_empty())
+    }
+
+    /// How its latest run did.
+    #[must_use]
+    pub fn update_status(&self) -> UpdateStatus {
+        if self.current.is_some() {
+            return UpdateStatus::InProgress;
+        }
+        match &self.last {
+            _ if !self.next_reason().is_empty() => UpdateStatus::Pending,
+            Some(run) if run.error.is_some() => UpdateStatus::Error,
+            Some(_) => UpdateStatus::Ok,
+            None => UpdateStatus::Pending,
+        }
+    }
+}
