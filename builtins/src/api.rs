@@ -41,11 +41,11 @@ mod os;
 pub(crate) mod probe;
 mod settings;
 pub(crate) mod trigger_mode;
-mod v1alpha1;
+pub mod v1alpha1;
 
 pub(crate) use compose::compose_command;
 pub(crate) use control::Exit;
-pub(crate) use kube_context::{KubeContext, refusal};
+pub(crate) use kube_context::{KubeContext, pinned_kubeconfig, refusal};
 pub(crate) use kubernetes::ask_for_names;
 
 /// All names that a Tiltfile can use without defining them.

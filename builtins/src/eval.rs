@@ -27,6 +27,9 @@ pub struct Evaluation {
     pub failure: Option<Failure>,
     /// Calls of builtins, if somebody asked for them.
     pub calls: Vec<BuiltinCall>,
+    /// The kubeconfig that children get, if somebody asked for it: only the context in use. The file lives as long
+    /// as the host.
+    pub kubeconfig: Option<String>,
 }
 
 /// Evaluates a Tiltfile.
@@ -44,7 +47,7 @@ pub fn evaluate(request: &Request, host: Arc<dyn Host>) -> Evaluation {
 
 impl Evaluation {
     fn failed(load: Load, problems: Vec<Problem>) -> Self {
-        Self { load, failure: Some(Failure::from_problems(problems)), calls: Vec::new() }
+        Self { load, failure: Some(Failure::from_problems(problems)), ..Self::default() }
     }
 }
 
@@ -91,7 +94,8 @@ fn evaluate_here(request: &Request, host: Arc<dyn Host>, limits: Limits) -> Eval
         let elapsed = GoDuration(i64::try_from(started.elapsed().as_nanos()).unwrap_or(i64::MAX));
         session.info(&format!("Successfully loaded Tiltfile ({elapsed})"));
     }
-    Evaluation { load, failure, calls: session.calls.take() }
+    let kubeconfig = request.pin_kubeconfig.then(|| api::pinned_kubeconfig(session)).flatten();
+    Evaluation { load, failure, calls: session.calls.take(), kubeconfig }
 }
 
 /// Executes the main Tiltfile, then asks it for the names of workloads, if it wants to give them.

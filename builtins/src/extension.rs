@@ -132,6 +132,14 @@ fn has_public_checkout(host: &dyn Host) -> bool {
     host.stat(&dest).is_ok()
 }
 
+/// Where the files of a repository are, by its URL; a git repository is fetched if it is not there.
+///
+/// # Errors
+/// If it cannot be had, in Tilt's words.
+pub fn repository_root(host: &dyn Host, url: &str, reference: &str) -> Result<String, String> {
+    repo_root(host, url, reference)
+}
+
 /// Where the files of a repository are, by its URL.
 fn repo_root(host: &dyn Host, url: &str, reference: &str) -> Result<String, String> {
     if let Some(dir) = url.strip_prefix("file://") {

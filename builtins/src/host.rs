@@ -6,9 +6,11 @@
 use std::{io, time::Duration};
 
 mod file;
+mod launch;
 mod os;
 mod process;
 
+pub use launch::{Launched, Launcher, Process};
 pub use os::OsHost;
 pub(crate) use os::add_git_defaults;
 

@@ -25,6 +25,7 @@ mod objects;
 mod session;
 
 pub use eval::{Evaluation, evaluate};
+pub use extension::repository_root;
 pub use session::{BuiltinCall, Request};
 
 /// The version of Tilt whose behavior this is; version constraints of Tiltfiles are checked against it.

@@ -39,6 +39,8 @@ pub struct Request {
     pub is_extension: bool,
     /// Whether unchanged charts and overlays are taken from the cache.
     pub use_cache: bool,
+    /// Whether the kubeconfig for children is wanted.
+    pub pin_kubeconfig: bool,
     /// Whether to note how long each builtin took.
     pub record_timings: bool,
     /// When the engine started: RFC 3339.
@@ -65,6 +67,7 @@ impl Request {
             web_port: 10350,
             is_extension: false,
             use_cache: true,
+            pin_kubeconfig: false,
             record_timings: false,
             start_time: crate::golang::time::now_rfc3339(),
             argv: std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect(),

@@ -149,7 +149,7 @@ pub(crate) fn refusal(session: &Session, known: Option<&KubeContext>) -> Option<
 }
 
 /// The kubeconfig that children get: only the context in use.
-pub(super) fn pinned_kubeconfig(session: &Session) -> Option<String> {
+pub(crate) fn pinned_kubeconfig(session: &Session) -> Option<String> {
     let Some(config) = with_context(session, |it| it.config.take()) else {
         return with_context(session, |it| it.pinned.clone());
     };

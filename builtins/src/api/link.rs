@@ -139,6 +139,7 @@ fn parse(text: &str) -> Result<Url, LinkError> {
 
 fn to_model(url: Url) -> engine_model::Url {
     engine_model::Url {
+        text: url.to_string(),
         scheme: url.scheme,
         opaque: url.opaque,
         user: url.user.map(|it| it.to_string()),

@@ -233,6 +233,7 @@ impl ProbeValue {
                 port: wrap(it.port),
                 host: it.host.clone(),
                 scheme: it.scheme.to_uppercase(),
+                http_headers: Vec::new(),
             }),
             tcp_socket: self
                 .tcp_socket

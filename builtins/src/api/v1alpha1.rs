@@ -40,6 +40,14 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.set(MODULE, FrozenModuleValue::builtin(MODULE, members));
 }
 
+/// What is wrong with the spec of an object, in the words of the API; kinds that Tiltfiles cannot declare have no rules
+/// here.
+#[must_use]
+pub fn problems(plural: &str, spec: &Map<String, Json>) -> Vec<String> {
+    let object = OBJECTS.iter().find(|it| it.kind.plural == plural);
+    object.map_or_else(Vec::new, |it| (it.validate)(spec))
+}
+
 /// The function's name without the module's.
 fn short_name(function: &str) -> &str {
     function.rsplit_once('.').map_or(function, |(_, name)| name)

@@ -17,7 +17,10 @@ use std::{
 
 use indexmap::IndexMap;
 
-use super::{Command, DirEntry, FileInfo, FileKind, Host, Level, Output, RunError, file, process};
+use super::{
+    Command, DirEntry, FileInfo, FileKind, Host, Launcher, Level, Output, RunError, file, launch,
+    process,
+};
 
 /// Receives each log call.
 pub(crate) type LogSink = Box<dyn Fn(Level, &str) + Send + Sync>;
@@ -27,7 +30,8 @@ pub struct OsHost {
     env: Mutex<IndexMap<String, String>>,
     log: LogSink,
     canceled: Arc<AtomicBool>,
-    groups: process::Groups,
+    running: process::Running,
+    launcher: Box<dyn Launcher>,
     scratch: Mutex<Option<Scratch>>,
     writes: AtomicU64,
     /// Where relative paths begin, if not in the directory of this process.
@@ -50,7 +54,8 @@ impl OsHost {
             env: Mutex::new(env),
             log,
             canceled: Arc::default(),
-            groups: process::Groups::default(),
+            running: process::Running::default(),
+            launcher: Box::new(launch::Plain),
             scratch: Mutex::default(),
             writes: AtomicU64::new(0),
             dir: PathBuf::new(),
@@ -61,6 +66,12 @@ impl OsHost {
     #[must_use]
     pub fn in_dir(self, dir: PathBuf) -> Self {
         Self { dir, ..self }
+    }
+
+    /// The same machine, with commands that are started in another way.
+    #[must_use]
+    pub fn with_launcher(self, launcher: Box<dyn Launcher>) -> Self {
+        Self { launcher, ..self }
     }
 
     /// This machine with the environment of this process.
@@ -78,8 +89,24 @@ impl OsHost {
 
     /// Leaves nothing behind: kills the commands that are running and removes temporary files.
     pub fn clean_up(&self) {
-        self.groups.kill();
+        self.running.kill();
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    fn run_up_to(
+        &self,
+        limit: Option<Duration>,
+        command: &Command,
+        output: &mut dyn FnMut(Output, &[u8]),
+    ) -> Result<i32, RunError> {
+        let program = self.program_of(command)?;
+        let context = process::Context {
+            launcher: &*self.launcher,
+            running: &self.running,
+            canceled: &self.canceled,
+            limit,
+        };
+        process::run(&program, command, output, &context)
     }
 
     /// The path of the program that a command runs.
@@ -214,8 +241,7 @@ impl Host for OsHost {
         command: &Command,
         output: &mut dyn FnMut(Output, &[u8]),
     ) -> Result<i32, RunError> {
-        let program = self.program_of(command)?;
-        process::run(&program, command, output, &self.canceled, &self.groups, None)
+        self.run_up_to(None, command, output)
     }
 
     fn run_within(
@@ -224,8 +250,7 @@ impl Host for OsHost {
         limit: Duration,
         output: &mut dyn FnMut(Output, &[u8]),
     ) -> Result<i32, RunError> {
-        let program = self.program_of(command)?;
-        process::run(&program, command, output, &self.canceled, &self.groups, Some(limit))
+        self.run_up_to(Some(limit), command, output)
     }
 
     fn log(&self, level: Level, text: &str) {

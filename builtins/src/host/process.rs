@@ -1,25 +1,18 @@
-//! Runs one command to its end, in its own process group, until it ends or the evaluation is cancelled.
+//! Runs one command to its end, or until the evaluation is cancelled.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     io::{Read, Write},
-    os::unix::process::{CommandExt, ExitStatusExt},
-    process::{Child, Stdio},
     sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{self, RecvTimeoutError, SyncSender},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use nix::{
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
-
-use super::{Command, Output, RunError};
+use super::{Command, Launcher, Output, Process, RunError};
 
 /// How often a silent command is checked for cancellation.
 const POLL: Duration = Duration::from_millis(20);
@@ -27,42 +20,56 @@ const POLL: Duration = Duration::from_millis(20);
 /// How much a command may print.
 pub(super) const MAX_OUTPUT: usize = 512 << 20;
 
-/// The process groups of commands that are running.
-#[derive(Debug, Default)]
-pub(super) struct Groups(Mutex<HashSet<Pid>>);
+/// How much input is passed on at once.
+const INPUT_CHUNK: usize = 64 << 10;
 
-impl Groups {
-    /// Kills all commands that are running, with everything they started.
+/// The commands that are running.
+#[derive(Default)]
+pub(super) struct Running {
+    processes: Mutex<HashMap<u64, Arc<dyn Process>>>,
+    n_started: AtomicU64,
+}
+
+impl Running {
+    /// Kills all of them, with everything they started.
     pub(super) fn kill(&self) {
-        for group in self.lock().iter() {
-            // The group may be gone already; there is nothing else to stop then.
-            let _ = killpg(*group, Signal::SIGKILL);
+        for process in self.lock().values() {
+            process.kill();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<Pid>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn add(&self, process: Box<dyn Process>) -> Member<'_> {
+        let id = self.n_started.fetch_add(1, Ordering::Relaxed);
+        let process: Arc<dyn Process> = process.into();
+        self.lock().insert(id, Arc::clone(&process));
+        Member { running: self, id, process }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<dyn Process>>> {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A group in the list of those that are running.
-struct Running<'a> {
-    groups: &'a Groups,
-    group: Pid,
+/// One of the commands that are running.
+struct Member<'a> {
+    running: &'a Running,
+    id: u64,
+    process: Arc<dyn Process>,
 }
 
-impl<'a> Running<'a> {
-    fn new(groups: &'a Groups, child: &Child) -> Self {
-        let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
-        groups.lock().insert(group);
-        Self { groups, group }
-    }
-}
-
-impl Drop for Running<'_> {
+impl Drop for Member<'_> {
     fn drop(&mut self) {
-        self.groups.lock().remove(&self.group);
+        self.running.lock().remove(&self.id);
     }
+}
+
+/// What a run depends on, besides its command.
+pub(super) struct Context<'a> {
+    pub(super) launcher: &'a dyn Launcher,
+    pub(super) running: &'a Running,
+    pub(super) canceled: &'a AtomicBool,
+    /// How long it may take.
+    pub(super) limit: Option<Duration>,
 }
 
 type Chunk = (Output, Vec<u8>);
@@ -71,32 +78,32 @@ pub(super) fn run(
     program: &str,
     command: &Command,
     output: &mut dyn FnMut(Output, &[u8]),
-    canceled: &AtomicBool,
-    groups: &Groups,
-    limit: Option<Duration>,
+    context: &Context<'_>,
 ) -> Result<i32, RunError> {
     let started = Instant::now();
-    let mut child = start(program, command)?;
-    let running = Running::new(groups, &child);
+    std::fs::metadata(&command.dir).map_err(RunError::Directory)?;
+    let launched = context.launcher.launch(program, command);
+    let launched =
+        launched.map_err(|source| RunError::Start { path: program.to_owned(), source })?;
+    let member = context.running.add(launched.process);
     let (sender, chunks) = mpsc::sync_channel::<Chunk>(16);
-    forward(child.stdout.take(), Output::Stdout, &sender);
-    forward(child.stderr.take(), Output::Stderr, &sender);
+    forward(launched.stdout, Output::Stdout, &sender);
+    forward(launched.stderr, Output::Stderr, &sender);
     drop(sender);
-    feed(&mut child, command.stdin.clone());
+    feed(launched.stdin, command.stdin.clone());
 
     let mut n_bytes = 0;
     loop {
-        let stop = if canceled.load(Ordering::Relaxed) {
+        let stop = if context.canceled.load(Ordering::Relaxed) {
             Some(RunError::Canceled)
         } else if n_bytes > MAX_OUTPUT {
             Some(RunError::TooMuchOutput)
         } else {
-            limit.filter(|it| started.elapsed() >= *it).map(RunError::TooLong)
+            context.limit.filter(|it| started.elapsed() >= *it).map(RunError::TooLong)
         };
         if let Some(why) = stop {
-            // The group may be gone already; there is nothing else to stop then.
-            let _ = killpg(running.group, Signal::SIGKILL);
-            child.wait().map_err(RunError::Io)?;
+            member.process.kill();
+            member.process.wait().map_err(RunError::Io)?;
             return Err(why);
         }
         match chunks.recv_timeout(POLL) {
@@ -108,31 +115,12 @@ pub(super) fn run(
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    let status = child.wait().map_err(RunError::Io)?;
     // As in Go, a command that a signal ended has no exit code.
-    Ok(status.code().unwrap_or_else(|| status.signal().map_or(0, |_| -1)))
-}
-
-fn start(program: &str, command: &Command) -> Result<Child, RunError> {
-    std::fs::metadata(&command.dir).map_err(RunError::Directory)?;
-    let stdin = if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
-    std::process::Command::new(program)
-        .arg0(&command.argv[0])
-        .args(&command.argv[1..])
-        .current_dir(&command.dir)
-        .env_clear()
-        .envs(command.env.iter().map(|(name, value)| (name, value)))
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|source| RunError::Start { path: program.to_owned(), source })
+    Ok(member.process.wait().map_err(RunError::Io)?.unwrap_or(-1))
 }
 
 /// Sends what a pipe yields until it is closed by all who hold it.
-fn forward(pipe: Option<impl Read + Send + 'static>, which: Output, sender: &SyncSender<Chunk>) {
-    let Some(mut pipe) = pipe else { return };
+fn forward(mut pipe: Box<dyn Read + Send>, which: Output, sender: &SyncSender<Chunk>) {
     let sender = sender.clone();
     thread::spawn(move || {
         let mut buffer = vec![0; 32 * 1024];
@@ -144,9 +132,9 @@ fn forward(pipe: Option<impl Read + Send + 'static>, which: Output, sender: &Syn
     });
 }
 
-fn feed(child: &mut Child, input: Option<Vec<u8>>) {
-    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
+fn feed(pipe: Option<Box<dyn Write + Send>>, input: Option<Vec<u8>>) {
+    if let (Some(mut pipe), Some(input)) = (pipe, input) {
         // A command that does not read its input is no error.
-        thread::spawn(move || drop(pipe.write_all(&input)));
+        thread::spawn(move || input.chunks(INPUT_CHUNK).try_for_each(|it| pipe.write_all(it)));
     }
 }

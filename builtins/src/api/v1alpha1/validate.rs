@@ -55,6 +55,11 @@ fn list<'a>(fields: &'a Fields, name: &str) -> &'a [Json] {
     fields.get(name).and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }
 
+/// A list without items, or none.
+fn is_empty(list: &Json) -> bool {
+    list.as_array().is_none_or(Vec::is_empty)
+}
+
 /// Everything is allowed.
 pub(super) fn nothing(_: &Fields) -> Vec<String> {
     Vec::new()
@@ -105,7 +110,7 @@ pub(super) fn kubernetes_apply(fields: &Fields) -> Vec<String> {
     }
     match (text(fields, "yaml"), fields.get("applyCmd")) {
         ("", None) => errors.push(required("spec.yaml", EXACTLY_ONE)),
-        ("", Some(cmd)) if cmd["args"].is_null() => {
+        ("", Some(cmd)) if is_empty(&cmd["args"]) => {
             errors.push(required("spec.applyCmd.args", "args cannot be empty"));
         }
         ("", Some(_)) | (_, None) => {}
@@ -162,7 +167,7 @@ pub(super) fn ui_button(fields: &Fields) -> Vec<String> {
 fn ui_input(input: &Json) -> Vec<String> {
     let mut errors = Vec::new();
     let choice = input.get("choice");
-    if choice.is_some_and(|it| it["choices"].is_null()) {
+    if choice.is_some_and(|it| is_empty(&it["choices"])) {
         errors.push(invalid("spec", input, "must specify choices if input type is choice"));
     }
     let kinds = ["text", "bool", "hidden", "choice"];
