@@ -2,14 +2,65 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::{Args, Parser, Subcommand, error::ErrorKind};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ContextKind};
 
+mod api_resources;
+mod apply;
+mod args;
+mod ci;
+mod client;
+mod command_line;
+mod completion;
+mod connect;
+mod create;
+mod delete;
+mod describe;
+mod detach;
+mod docker_prune;
+mod doctor;
+mod down;
+mod dry_run;
+mod dump;
+mod edit;
+mod editor;
+mod enable;
+mod evaluated;
+mod explain;
+mod failure;
+mod get;
+mod graph;
 mod interrupt;
 mod json;
+mod jsonpath;
+mod logs;
+mod manifests;
+mod merge;
+mod output;
+mod patch;
+mod plan;
 mod printer;
 mod report;
+mod resource_type;
+mod selection;
+mod shell;
+mod shell_words;
+mod small;
+mod snapshot;
+mod start;
+mod starter;
+mod stop;
 mod tiltfile_result;
+mod tree_view;
+mod trigger;
+mod up;
+mod updog;
+mod validation;
+mod values;
+mod wait;
+mod why;
 
+use command_line::{Line, UsageError};
+use failure::Failure;
 use printer::Printer;
 
 /// Exit code for problems outside the Tiltfile.
@@ -19,9 +70,15 @@ const TILTFILE_FAILURE: u8 = 5;
 /// Exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
+/// When this program was built, as far as the build says so.
+const BUILT: &str = match option_env!("ENGINE_BUILD_DATE") {
+    Some(date) => date,
+    None => "2026-11-16",
+};
+
 /// A dev environment engine that runs existing Tiltfiles unchanged.
 #[derive(Debug, Parser)]
-#[command(name = "engine", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(name = "tilt", version = "", subcommand_required = true, disable_help_subcommand = true)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -39,81 +96,317 @@ struct Global {
     #[arg(short, long, global = true)]
     debug: bool,
     /// Accepted for compatibility; has no effect
-    #[arg(long, global = true, hide = true, value_name = "LEVEL")]
-    klog: Option<i32>,
+    #[arg(long, global = true, hide = true, value_name = "LEVEL", value_parser = values::int)]
+    klog: Option<i64>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    // What runs an environment.
+    /// Run the Tiltfile until everything is done and ready, or something fails
+    Ci(ci::Flags),
+    /// Delete what the Tiltfile deploys
+    Down(down::Flags),
+    /// Show what `up`, or a reload of the running engine, would do
+    Plan(plan::Flags),
+    /// Run the Tiltfile, and keep everything up to date until Ctrl-C
+    Up(up::Flags),
+
+    // What asks or changes a running one.
+    /// Print the kinds of objects
+    ApiResources(api_resources::Flags),
+    /// Bring objects to what files say
+    Apply(apply::Flags),
+    /// Change the Tiltfile args of a running instance
+    Args(args::Flags),
+    /// Create objects
+    Create(create::Flags),
+    /// Remove objects
+    Delete(delete::Flags),
+    /// Show details of objects
+    Describe(describe::Flags),
+    /// Disable resources
+    Disable(enable::DisableFlags),
+    /// Print the state of a running instance
+    #[command(subcommand_required = true, disable_help_subcommand = true)]
+    Dump {
+        #[command(subcommand)]
+        command: dump::Command,
+    },
+    /// Edit objects in an editor
+    Edit(edit::Flags),
+    /// Enable resources
+    Enable(enable::EnableFlags),
+    /// Explain the fields of a kind
+    Explain(explain::Flags),
+    /// Display one or many objects
+    Get(get::Flags),
+    /// Show which resource waits for which
+    Graph(graph::Flags),
+    /// Print the log of a running instance
+    Logs(logs::Flags),
+    /// Change fields of objects
+    Patch(patch::Flags),
+    /// Keep what the web page shows in a file
+    #[command(subcommand_required = true, disable_help_subcommand = true)]
+    Snapshot {
+        #[command(subcommand)]
+        command: snapshot::Command,
+    },
+    /// End a running instance
+    Stop(stop::Flags),
+    /// Update a resource now
+    Trigger(trigger::Flags),
+    /// Wait until objects meet a condition
+    Wait(wait::Flags),
+    /// Say why a resource last ran, or what it waits for
+    Why(why::Flags),
+
+    // Everything else.
     /// Commands that are still unstable
+    #[command(subcommand_required = true, disable_help_subcommand = true)]
     Alpha {
         #[command(subcommand)]
         command: AlphaCommand,
     },
+    /// Show what is collected about you: nothing
+    Analytics(small::AnalyticsFlags),
+    /// Find the words for __complete
+    #[command(name = "__complete", hide = true)]
+    Complete(completion::Flags),
+    /// Make a shell complete commands and names
+    #[command(subcommand_required = true, disable_help_subcommand = true)]
+    Completion {
+        #[command(subcommand)]
+        shell: completion::Shell,
+    },
+    /// Not offered
+    #[command(hide = true)]
+    Demo(small::IgnoredFlags),
+    /// Run docker with the environment that updates see
+    Docker(small::DockerFlags),
+    /// Remove old images, containers and build caches of earlier updates
+    DockerPrune(docker_prune::Flags),
+    /// Print diagnostic information about the environment
+    Doctor(doctor::Flags),
+    /// Show the help of a command
+    Help,
+    /// The language server for editors
+    #[command(subcommand_required = true, disable_help_subcommand = true)]
+    Lsp {
+        #[command(subcommand)]
+        command: small::LspCommand,
+    },
+    /// Check that the program runs
+    VerifyInstall,
     /// Current version
-    Version,
+    Version(VersionFlags),
+}
+
+#[derive(Debug, Args)]
+struct VersionFlags {
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum AlphaCommand {
+    /// Print the kinds of objects
+    ApiResources(api_resources::Flags),
+    /// Display one or many objects
+    Get(get::Flags),
+    /// Open a shell in a container of a resource
+    Shell(shell::Flags),
     /// Evaluate the Tiltfile and print the result as JSON
     TiltfileResult(tiltfile_result::Flags),
+    /// Show resources as a tree of dependencies
+    TreeView(tree_view::Flags),
+    /// Run the API server with the objects of files, without a Tiltfile
+    Updog(updog::Flags),
 }
 
 /// Runs the command that the arguments name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let printer = Printer;
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
-        Err(error) => return usage(printer, &error),
-    };
-    match cli.command {
-        Command::Alpha { command: AlphaCommand::TiltfileResult(flags) } => {
-            tiltfile_result::run(&flags, &cli.global, printer)
-        }
-        Command::Version => {
-            printer.out(&format!("v{}\n", builtins::COMPATIBLE_VERSION));
+    if let Err(message) = connect::check_environment() {
+        printer.out(&format!("{message}\n"));
+        return ExitCode::from(FAILURE);
+    }
+    let args: Vec<String> =
+        args.into_iter().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+    let mut root = Cli::command();
+    root.build();
+    match command_line::read(&root, &args).and_then(|line| parse(&root, line)) {
+        Ok(Parsed::Command(cli)) => dispatch(cli.command, &root, &cli.global, printer),
+        Ok(Parsed::Help(path)) => {
+            printer.out(&help(&root, &path));
             ExitCode::SUCCESS
         }
+        Ok(Parsed::UnknownTopic(words)) => {
+            printer.err(&format!(
+                "Unknown help topic [`{}`]\n{}\n",
+                words.join(" "),
+                help(&root, &[])
+            ));
+            ExitCode::SUCCESS
+        }
+        Ok(Parsed::Version) => version(false, printer),
+        Err(error) => report_usage(&root, &error, printer),
     }
 }
 
-fn usage(printer: Printer, error: &clap::Error) -> ExitCode {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            printer.out(&error.render().to_string());
-            ExitCode::SUCCESS
+fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Printer) -> ExitCode {
+    let result = match command {
+        Command::ApiResources(flags)
+        | Command::Alpha { command: AlphaCommand::ApiResources(flags) } => {
+            api_resources::run(&flags, printer)
         }
-        _ => {
-            printer.err(&error.render().to_string());
-            ExitCode::from(FAILURE)
+        Command::Apply(flags) => apply::run(&flags, printer),
+        Command::Args(flags) => args::run(&flags, printer),
+        Command::Create(flags) => create::run(&flags, printer),
+        Command::Delete(flags) => delete::run(&flags, printer),
+        Command::Describe(flags) => describe::run(&flags, printer),
+        Command::Disable(flags) => enable::disable(&flags, printer),
+        Command::Dump { command } => dump::run(&command, root, printer),
+        Command::Edit(flags) => edit::run(&flags, printer),
+        Command::Enable(flags) => enable::enable(&flags, printer),
+        Command::Explain(flags) => explain::run(&flags, printer),
+        Command::Get(flags) | Command::Alpha { command: AlphaCommand::Get(flags) } => {
+            get::run(&flags, printer)
         }
+        Command::Graph(flags) => graph::run(&flags, printer),
+        Command::Plan(flags) => plan::run(&flags, printer),
+        Command::Logs(flags) => logs::run(&flags, printer),
+        Command::Why(flags) => why::run(&flags, printer),
+        Command::Ci(flags) => return finished(ci::run(&flags, global, printer), printer),
+        Command::Down(flags) => return finished(down::run(&flags, global, printer), printer),
+        Command::Up(flags) => return finished(up::run(&flags, global, printer), printer),
+        Command::Patch(flags) => patch::run(&flags, printer),
+        Command::Snapshot { command } => snapshot::run(&command, printer),
+        Command::Stop(flags) => stop::run(&flags, printer),
+        Command::Trigger(flags) => trigger::run(&flags, printer),
+        Command::Wait(flags) => wait::run(&flags, printer),
+        Command::Alpha { command: AlphaCommand::TiltfileResult(flags) } => {
+            return tiltfile_result::run(&flags, global, printer);
+        }
+        Command::Alpha { command: AlphaCommand::Shell(flags) } => shell::run(&flags, printer),
+        Command::Alpha { command: AlphaCommand::Updog(flags) } => {
+            return finished(updog::run(&flags, global, printer), printer);
+        }
+        Command::Alpha { command: AlphaCommand::TreeView(flags) } => {
+            tree_view::run(&flags, printer)
+        }
+        Command::Analytics(flags) => small::analytics(&flags, printer),
+        Command::Complete(flags) => done(|| completion::complete(&flags, root, printer)),
+        Command::Completion { shell } => done(|| completion::script(&shell, printer)),
+        Command::Demo(_) => {
+            small::not_offered("demo", "the folder `examples` has environments to try")
+        }
+        Command::Docker(flags) => small::docker(&flags, printer),
+        Command::DockerPrune(flags) => docker_prune::run(&flags, global, printer),
+        Command::Lsp { command } => small::lsp(&command),
+        Command::Doctor(flags) => done(|| doctor::run(&flags, printer)),
+        Command::Version(flags) => return version(flags.json, printer),
+        Command::Help | Command::VerifyInstall => Ok(()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(printer),
     }
+}
+
+/// The exit code of a command that has its own.
+fn finished(result: Result<ExitCode, Failure>, printer: Printer) -> ExitCode {
+    result.unwrap_or_else(|failure| failure.report(printer))
+}
+
+/// For commands that cannot fail.
+fn done(work: impl FnOnce()) -> Result<(), Failure> {
+    work();
+    Ok(())
+}
+
+fn version(json: bool, printer: Printer) -> ExitCode {
+    if json {
+        printer.json(&serde_json::json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "compatibleWith": format!("v{}", builtins::COMPATIBLE_VERSION),
+            "built": BUILT,
+        }));
+        return ExitCode::SUCCESS;
+    }
+    printer.out(&format!("{}\n", version_text()));
+    ExitCode::SUCCESS
+}
+
+/// The version as Tilt words it.
+fn version_text() -> String {
+    format!("v{}, built {BUILT}", builtins::COMPATIBLE_VERSION)
+}
+
+/// What is to be done.
+enum Parsed {
+    Command(Box<Cli>),
+    Help(Vec<String>),
+    UnknownTopic(Vec<String>),
+    Version,
+}
+
+fn parse(root: &clap::Command, line: Line) -> Result<Parsed, UsageError> {
+    let words = match line {
+        Line::Run(words) => words,
+        Line::Help(path) => return Ok(Parsed::Help(path)),
+        Line::UnknownTopic(words) => return Ok(Parsed::UnknownTopic(words)),
+        Line::Version => return Ok(Parsed::Version),
+    };
+    let matches = root.clone().try_get_matches_from(&words);
+    matches
+        .and_then(|it| Cli::from_arg_matches(&it))
+        .map(|it| Parsed::Command(Box::new(it)))
+        .map_err(|error| {
+            let path: Vec<String> =
+                words.iter().skip(1).take_while(|it| !it.starts_with('-')).cloned().collect();
+            let message = value_error(command(root, &path), &error);
+            UsageError { message, path, is_unknown_command: false }
+        })
+}
+
+/// The words for a value that a flag does not take.
+fn value_error(command: &clap::Command, error: &clap::Error) -> String {
+    let text = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let flag = text(ContextKind::InvalidArg);
+    let name = flag.trim_start_matches("--").split([' ', '=', '[']).next().unwrap_or_default();
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    match (command.get_arguments().find(|it| it.get_long() == Some(name)), cause) {
+        (Some(arg), Some(cause)) => {
+            command_line::invalid_value(arg, &text(ContextKind::InvalidValue), &cause)
+        }
+        _ => error.kind().to_string(),
+    }
+}
+
+/// The deepest command that the names lead to.
+fn command<'a>(root: &'a clap::Command, path: &[String]) -> &'a clap::Command {
+    path.iter().fold(root, |command, name| command.find_subcommand(name).unwrap_or(command))
+}
+
+fn help(root: &clap::Command, path: &[String]) -> String {
+    command(root, path).clone().render_long_help().to_string()
+}
+
+/// Errors go to both streams, as scripts look for them in either.
+fn report_usage(root: &clap::Command, error: &UsageError, printer: Printer) -> ExitCode {
+    if error.is_unknown_command {
+        printer.err(&format!("Error: {error}\nRun 'tilt --help' for usage.\n"));
+    } else {
+        let usage = command(root, &error.path).clone().render_usage().to_string();
+        let path = [&["tilt".to_owned()], error.path.as_slice()].concat().join(" ");
+        printer.err(&format!("Error: {error}\n{usage}\n\nRun '{path} --help' for all flags.\n\n"));
+    }
+    printer.out(&format!("{error}\n"));
+    ExitCode::from(FAILURE)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn no_command_line_makes_the_parser_panic(
-            words in prop::collection::vec(
-                prop_oneof![
-                    "[ -~]{0,12}",
-                    prop::sample::select(vec![
-                        "alpha", "tiltfile-result", "version", "--", "-f", "-b", "--json", "-v",
-                        "--dur-threshold", "1h", "--klog=x", "--help", "-h", "=", "-",
-                    ]).prop_map(str::to_owned),
-                ],
-                0..8,
-            )
-        ) {
-            let args = std::iter::once("engine".to_owned()).chain(words);
-            if let Err(error) = Cli::try_parse_from(args) {
-                prop_assert!(!error.render().to_string().is_empty());
-            }
-        }
-    }
-}
+mod tests;

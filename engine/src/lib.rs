@@ -1,3 +1,13 @@
-//! The impure shell around evaluation: command line, processes, and what people see.
+//! The impure shell around evaluation and scheduling: command line, processes, files, servers, and what people see.
 
+pub mod api;
 pub mod cli;
+pub mod dev_dir;
+pub mod exec;
+pub mod guard;
+pub mod logs;
+pub mod platform;
+pub mod prompt;
+pub mod runtime;
+pub mod server;
+pub mod watch;

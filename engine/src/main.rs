@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use engine::cli;
+use engine::{cli, guard};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    cli::run(std::env::args_os())
+    guard::run_if_asked(std::env::args_os()).unwrap_or_else(|| cli::run(std::env::args_os()))
 }

@@ -14,6 +14,11 @@ impl Printer {
         let _ = io::stdout().lock().write_all(text.as_bytes());
     }
 
+    /// Writes a small result as one line of JSON.
+    pub(super) fn json(self, value: &serde_json::Value) {
+        self.out(&format!("{value}\n"));
+    }
+
     /// Writes talk.
     #[expect(clippy::unused_self, reason = "printing is a capability that is passed on")]
     pub(super) fn err(self, text: &str) {

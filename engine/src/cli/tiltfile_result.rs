@@ -14,6 +14,8 @@ use builtins::{
 use clap::Args;
 use engine_model::GoDuration;
 
+use crate::exec;
+
 use super::{FAILURE, Global, Printer, TILTFILE_FAILURE, interrupt, json, report};
 
 /// Evaluate the Tiltfile and print the result as JSON.
@@ -67,7 +69,8 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> ExitCode 
     let log = Log::new(printer, global.verbose || global.debug, global.debug);
     let host = {
         let log = Arc::clone(&log);
-        Arc::new(OsHost::from_process(Box::new(move |level, text| log.write(level, text))))
+        let host = OsHost::from_process(Box::new(move |level, text| log.write(level, text)));
+        Arc::new(host.with_launcher(Box::new(exec::Guarded)))
     };
     if let Err(error) = interrupt::handle(&host, printer) {
         printer.err(&format!("Error: cannot handle signals: {error}\n"));

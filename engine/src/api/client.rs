@@ -1,0 +1,297 @@
+//! What clients may do with objects: every check that stands between a request and the store.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    error::{ApiError, FieldError},
+    incoming::{Incoming, ReadError},
+    kind::KindRef,
+    object::{Object, Parts, keyed},
+    patch::Patch,
+    selector::Selector,
+    store::{Store, Write, now},
+    validate,
+};
+
+/// Which part of an object is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subresource {
+    /// Everything but the status.
+    Main,
+    /// Only the status.
+    Status,
+}
+
+/// What is done about fields that do not exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Validation {
+    /// They are dropped.
+    Ignore,
+    /// They are dropped, and the client is told.
+    #[default]
+    Warn,
+    /// The request is refused.
+    Strict,
+}
+
+/// How a write is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Whether nothing is stored.
+    pub dry_run: bool,
+    /// What is done about fields that do not exist.
+    pub validation: Validation,
+}
+
+/// A write that was done.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The object as it is now.
+    pub object: Arc<Object>,
+    /// Whether it is new.
+    pub created: bool,
+    /// What the client should know.
+    pub warnings: Vec<String>,
+}
+
+impl Store {
+    /// Creates an object of a client; a status that it has is kept.
+    ///
+    /// # Errors
+    /// If it makes no sense, or exists already.
+    pub fn create(
+        &self,
+        kind: KindRef,
+        body: &Value,
+        options: WriteOptions,
+    ) -> Result<Saved, ApiError> {
+        let incoming =
+            Incoming::read(kind, body, options.validation).map_err(ReadError::into_refusal)?;
+        incoming.create(self.write(true), kind, options)
+    }
+
+    /// Replaces an object, or its status, by what a client read and changed.
+    ///
+    /// # Errors
+    /// If it makes no sense, does not exist, or was changed since the client read it.
+    pub fn update(
+        &self,
+        kind: KindRef,
+        name: &str,
+        body: &Value,
+        part: Subresource,
+        options: WriteOptions,
+    ) -> Result<Saved, ApiError> {
+        let incoming =
+            Incoming::read(kind, body, options.validation).map_err(ReadError::into_refusal)?;
+        if incoming.text("name").is_empty() {
+            return Err(ApiError::bad_request(format!(
+                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            )));
+        }
+        incoming.check_name(name)?;
+        let write = self.write(true);
+        let old = write.get(kind, name).ok_or_else(|| ApiError::not_found(kind, name))?;
+        if incoming.text("resourceVersion") != old.resource_version().to_string() {
+            return Err(ApiError::modified(kind, name));
+        }
+        incoming.replace(write, &old, part, options)
+    }
+
+    /// Changes fields of an object, or of its status.
+    ///
+    /// # Errors
+    /// If the result makes no sense, or there is no such object.
+    pub fn patch(
+        &self,
+        kind: KindRef,
+        name: &str,
+        patch: &Patch,
+        part: Subresource,
+        options: WriteOptions,
+    ) -> Result<Saved, ApiError> {
+        let write = self.write(true);
+        let Some(old) = write.get(kind, name) else {
+            let Patch::Apply(object) = patch else { return Err(ApiError::not_found(kind, name)) };
+            let incoming = Incoming::read(kind, object, options.validation)
+                .map_err(ReadError::into_refusal)?;
+            incoming.check_name(name)?;
+            return incoming.create(write, kind, options);
+        };
+        let patched = patch.apply(old.value())?;
+        let incoming = Incoming::read(kind, &patched, options.validation).map_err(|error| {
+            ApiError::invalid_patch(&patch.shown(&patched), &error.why_patch(patch))
+        })?;
+        incoming.check_name(name)?;
+        let version = incoming.text("resourceVersion");
+        if !version.is_empty() && version != old.resource_version().to_string() {
+            return Err(ApiError::modified(kind, name));
+        }
+        incoming.replace(write, &old, part, options)
+    }
+
+    /// Deletes an object; one with finalizers is only marked.
+    ///
+    /// # Errors
+    /// If there is no such object, or it is not the one that the client means.
+    pub fn delete(
+        &self,
+        kind: KindRef,
+        name: &str,
+        preconditions: &Value,
+        dry_run: bool,
+    ) -> Result<Arc<Object>, ApiError> {
+        let mut write = self.write(true);
+        let old = write.get(kind, name).ok_or_else(|| ApiError::not_found(kind, name))?;
+        for (field, what, actual) in [
+            ("uid", "UID", old.uid().to_owned()),
+            ("resourceVersion", "ResourceVersion", old.resource_version().to_string()),
+        ] {
+            if let Some(wanted) = preconditions[field].as_str().filter(|it| *it != actual) {
+                let why = format!(
+                    "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {actual}"
+                );
+                return Err(ApiError::conflict(kind, name, &why));
+            }
+        }
+        Ok(if dry_run { old } else { delete(&mut write, &old) })
+    }
+
+    /// Deletes the objects that are meant.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "whoever wants them gone need not know which there were"
+    )]
+    pub fn delete_collection(
+        &self,
+        kind: KindRef,
+        selector: &Selector,
+        dry_run: bool,
+    ) -> Vec<Arc<Object>> {
+        let mut write = self.write(true);
+        let meant: Vec<_> =
+            write.list(kind).into_iter().filter(|it| selector.matches(it)).collect();
+        if !dry_run {
+            for object in &meant {
+                delete(&mut write, object);
+            }
+        }
+        meant
+    }
+}
+
+fn delete(write: &mut Write<'_>, object: &Arc<Object>) -> Arc<Object> {
+    let metadata = object.metadata();
+    let held = metadata["finalizers"].as_array().is_some_and(|it| !it.is_empty());
+    if !held {
+        return write.remove(object.kind(), object.name()).unwrap_or_else(|| object.clone());
+    }
+    if metadata.get("deletionTimestamp").is_some() {
+        return object.clone();
+    }
+    let Value::Object(mut metadata) = metadata else { return object.clone() };
+    metadata.insert("deletionTimestamp".to_owned(), now().into());
+    let parts = Parts { tail: tail(&metadata, &object.created()), ..object.parts() };
+    write.replace(object, &parts).0
+}
+
+impl Incoming {
+    fn create(
+        mut self,
+        mut write: Write<'_>,
+        kind: KindRef,
+        options: WriteOptions,
+    ) -> Result<Saved, ApiError> {
+        let prefix = self.text("generateName").to_owned();
+        if self.text("name").is_empty() && !prefix.is_empty() {
+            let random = uuid::Uuid::new_v4().simple().to_string();
+            self.metadata.insert("name".to_owned(), format!("{prefix}{}", &random[..5]).into());
+        }
+        let name = self.text("name").to_owned();
+        if name.is_empty() {
+            let cause = FieldError::required("metadata.name", "name or generateName is required");
+            return Err(ApiError::invalid(kind, &name, vec![cause]));
+        }
+        self.problems.splice(0..0, validate::name(&name));
+        if !self.problems.is_empty() {
+            return Err(ApiError::invalid(kind, &name, self.problems));
+        }
+        if write.get(kind, &name).is_some() {
+            return Err(ApiError::already_exists(kind, &name));
+        }
+        self.metadata.shift_remove("deletionTimestamp");
+        let parts =
+            Parts { tail: tail(&self.metadata, &now()), body: self.body, status: self.status };
+        let object = if options.dry_run {
+            write.imagine(kind, &name, &uuid::Uuid::new_v4().to_string(), &parts)
+        } else {
+            write.insert(kind, &name, &parts)
+        };
+        Ok(Saved { object, created: true, warnings: self.warnings })
+    }
+
+    /// Replaces a part of an object. Only metadata is validated here: Tilt checks a spec when an object is created,
+    /// and scripts rely on being able to change it freely afterwards.
+    fn replace(
+        mut self,
+        mut write: Write<'_>,
+        old: &Arc<Object>,
+        part: Subresource,
+        options: WriteOptions,
+    ) -> Result<Saved, ApiError> {
+        let parts = match part {
+            Subresource::Status => Parts { status: self.status, ..old.parts() },
+            Subresource::Main => {
+                let mut problems = validate::metadata(&self.metadata);
+                let uid = self.text("uid");
+                if !uid.is_empty() && uid != old.uid() {
+                    problems.push(FieldError::invalid(
+                        "metadata.uid",
+                        &json!(uid),
+                        "field is immutable",
+                    ));
+                }
+                if !problems.is_empty() {
+                    return Err(ApiError::invalid(old.kind(), old.name(), problems));
+                }
+                match old.metadata().get("deletionTimestamp") {
+                    Some(since) => {
+                        self.metadata.insert("deletionTimestamp".to_owned(), since.clone())
+                    }
+                    None => self.metadata.shift_remove("deletionTimestamp"),
+                };
+                Parts {
+                    tail: tail(&self.metadata, &old.created()),
+                    body: self.body,
+                    status: old.status_text().to_owned(),
+                }
+            }
+        };
+        let object = if options.dry_run {
+            write.imagine(old.kind(), old.name(), old.uid(), &parts)
+        } else {
+            let object = write.replace(old, &parts).0;
+            let released = self.metadata.contains_key("deletionTimestamp")
+                && !self.metadata.contains_key("finalizers");
+            if part == Subresource::Main && released {
+                write.remove(object.kind(), object.name());
+            }
+            object
+        };
+        Ok(Saved { object, created: false, warnings: self.warnings })
+    }
+}
+
+/// The metadata that clients decide on, as it is stored.
+fn tail(metadata: &Map<String, Value>, created: &str) -> String {
+    let mut out = format!(r#","creationTimestamp":"{created}""#);
+    for key in ["deletionTimestamp", "labels", "annotations", "ownerReferences", "finalizers"] {
+        if let Some(value) = metadata.get(key).filter(|it| !it.is_null()) {
+            out.push_str(&keyed(key, value));
+        }
+    }
+    out.push('}');
+    out
+}

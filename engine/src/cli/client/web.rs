@@ -1,0 +1,116 @@
+//! The web port: triggers, dumps and the view, behind the token that all instances of a user share.
+
+use std::io;
+
+use builtins::golang::{os_error::errno_text, quote::quote};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{Method, Request, header};
+use serde_json::Value;
+
+use super::transport::{Answer, Transport, TransportError};
+use crate::{
+    cli::{connect::ConnectFlags, failure::Failure},
+    dev_dir,
+};
+
+/// The header that carries the token.
+const TOKEN_HEADER: &str = "x-tilt-token";
+
+/// A client of one instance.
+#[derive(Debug)]
+pub(in crate::cli) struct WebClient {
+    transport: Transport,
+    address: String,
+    token: String,
+}
+
+impl WebClient {
+    /// A client of the instance that the flags name; nothing is sent yet.
+    pub(in crate::cli) fn new(flags: &ConnectFlags) -> Result<Self, Failure> {
+        let token = dev_dir::token().map_err(|it| Failure::Plain(it.to_string()))?;
+        let transport = Transport::new(&flags.host, flags.port, None)
+            .map_err(|it| Failure::Plain(it.to_string()))?;
+        Ok(Self { transport, address: flags.address(), token })
+    }
+
+    /// Reads something as JSON.
+    pub(in crate::cli) fn get(&mut self, path: &str) -> Result<Vec<u8>, Failure> {
+        let answer = self.send(&Method::GET, path, None)?;
+        if answer.status == 200 {
+            return Ok(answer.body);
+        }
+        let body = match String::from_utf8_lossy(&answer.body) {
+            text if text.is_empty() => "<no response body>".to_owned(),
+            text => text.into_owned(),
+        };
+        let url = self.url(path);
+        let status = quote(&answer.status_text);
+        Err(Failure::Plain(format!("Request to {url} failed with status {status}: {body}")))
+    }
+
+    /// Sends JSON; gives the status code and the trimmed answer.
+    pub(in crate::cli) fn post(
+        &mut self,
+        path: &str,
+        body: &Value,
+    ) -> Result<(u16, String), Failure> {
+        let answer = self.send(&Method::POST, path, Some(body))?;
+        Ok((answer.status, String::from_utf8_lossy(&answer.body).trim().to_owned()))
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}/api/{path}", self.address)
+    }
+
+    fn send(
+        &mut self,
+        method: &Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, Failure> {
+        let url = self.url(path);
+        let payload = Bytes::from(body.map(Value::to_string).unwrap_or_default());
+        let (address, token) = (&self.address, &self.token);
+        let answer = self.transport.send(|| {
+            let mut request = Request::builder()
+                .method(method)
+                .uri(format!("/api/{path}"))
+                .header(header::HOST, address)
+                .header(TOKEN_HEADER, token);
+            if body.is_some() {
+                request = request.header(header::CONTENT_TYPE, "application/json");
+            }
+            request.body(Full::new(payload.clone()))
+        });
+        answer.map_err(|error| {
+            let verb = if method == Method::POST { "Post" } else { "Get" };
+            let cause = cause(&error, &self.address);
+            Failure::Plain(format!(
+                "Could not connect to Tilt at {url}: {verb} {}: {cause}",
+                quote(&url)
+            ))
+        })
+    }
+}
+
+/// Why there is no connection, in the words of Go's dialer.
+pub(super) fn cause(error: &TransportError, address: &str) -> String {
+    match error {
+        TransportError::Connect(error) if error.raw_os_error().is_some() => {
+            format!("dial tcp {}: connect: {}", dialed(address), errno_text(error))
+        }
+        TransportError::Connect(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            "EOF".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The address as the dialer names it.
+fn dialed(address: &str) -> String {
+    match address.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => address.to_owned(),
+    }
+}

@@ -1,0 +1,169 @@
+//! `plan`: what `up` or a reload would do. Nothing is started, stopped or changed.
+
+use std::sync::Arc;
+
+use clap::Args;
+use engine_core::{
+    Loaded,
+    hold::WaitsOn,
+    plan::{self, FirstRun},
+    resource::EnableState,
+};
+use engine_model::{DeployTarget, Manifest};
+use serde_json::{Value, json};
+
+use super::{
+    Printer, client::WebClient, connect::ConnectFlags, evaluated::Evaluated, failure::Failure,
+};
+use crate::exec::shell_text;
+
+/// Show what `up`, or a reload of the running engine, would do.
+///
+/// The Tiltfile is evaluated for that, with the commands it runs itself; nothing else happens. If an
+/// engine is running, the answer is what would change now, otherwise what would run first.
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// Path to the Tiltfile, to plan its first run even if an engine is running
+    #[arg(short, long, value_name = "PATH")]
+    file: Option<String>,
+    /// Print the plan as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectFlags,
+    /// Arguments of the Tiltfile
+    #[arg(value_name = "ARGS")]
+    args: Vec<String>,
+}
+
+pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
+    let running = if flags.file.is_none() && flags.args.is_empty() {
+        WebClient::new(&flags.connect).and_then(|mut it| it.get("plan")).ok()
+    } else {
+        None
+    };
+    let (plan, text) = match running.and_then(|it| serde_json::from_slice::<Value>(&it).ok()) {
+        Some(plan) => {
+            if let Some(error) = plan["error"].as_str() {
+                return Err(Failure::Command(error.to_owned()));
+            }
+            let text = reload_text(&plan);
+            (plan, text)
+        }
+        None => first_run(flags, printer)?,
+    };
+    if flags.json {
+        printer.out(&format!("{plan:#}\n"));
+    } else {
+        printer.out(&text);
+    }
+    Ok(())
+}
+
+fn first_run(flags: &Flags, printer: Printer) -> Result<(Value, String), Failure> {
+    let file = flags.file.as_deref().unwrap_or("Tiltfile");
+    let evaluated = Evaluated::new(file, &flags.args, printer)?;
+    let state = |it: &Manifest| {
+        if evaluated.is_enabled(&it.name) { EnableState::Enabled } else { EnableState::Disabled }
+    };
+    let manifests = &evaluated.load.manifests;
+    let loaded = Loaded {
+        manifests: manifests.iter().cloned().map(Arc::new).collect(),
+        enabled: manifests.iter().map(|it| (it.name.as_str().into(), state(it))).collect(),
+        max_parallel: usize::try_from(evaluated.load.update_settings.max_parallel_updates).ok(),
+    };
+    let at_once = loaded.max_parallel.unwrap_or(1);
+    let plan = plan::first_run(loaded);
+    Ok((first_run_json(&plan, manifests), first_run_text(&plan, manifests, at_once)))
+}
+
+/// What an update of a resource does.
+fn work(manifests: &[Manifest], name: &str) -> Vec<String> {
+    let Some(manifest) = manifests.iter().find(|it| it.name == name) else { return Vec::new() };
+    let images = manifest.image_targets.iter().flatten();
+    let mut work: Vec<String> = images.map(|it| format!("build {}", it.selector)).collect();
+    match &manifest.deploy_target {
+        DeployTarget::Local(target) => {
+            let update = target.update_cmd_spec.iter().map(|it| &it.args);
+            work.extend(update.map(|it| format!("run {}", shell_text(it))));
+            let serve = target.serve_cmd.argv.iter().filter(|it| !it.is_empty());
+            work.extend(serve.map(|it| format!("serve {}", shell_text(it))));
+        }
+        DeployTarget::Kubernetes(_) => work.push("deploy to Kubernetes".to_owned()),
+        DeployTarget::Compose(_) => work.push("start with Docker Compose".to_owned()),
+    }
+    work
+}
+
+fn first_run_json(plan: &FirstRun, manifests: &[Manifest]) -> Value {
+    let updates =
+        plan.updates.iter().map(|it| json!({"resource": it, "work": work(manifests, it)}));
+    let waiting = plan.waiting.iter().map(|(name, hold)| {
+        let on = hold.on().into_iter().map(|it| match it {
+            WaitsOn::Resource(name) | WaitsOn::Image(name) => name.to_string(),
+            WaitsOn::Cluster(name) => name.to_owned(),
+        });
+        json!({"resource": name, "reason": hold.reason(), "on": on.collect::<Vec<_>>()})
+    });
+    json!({
+        "run": updates.collect::<Vec<_>>(),
+        "wait": waiting.collect::<Vec<_>>(),
+        "idle": plan.idle,
+        "disabled": plan.disabled,
+    })
+}
+
+fn first_run_text(plan: &FirstRun, manifests: &[Manifest], at_once: usize) -> String {
+    let mut out = String::new();
+    if !plan.updates.is_empty() {
+        out.push_str(&format!("Would run, in this order, up to {at_once} at once:\n"));
+        for name in &plan.updates {
+            out.push_str(&format!("  {name}\n"));
+            for it in work(manifests, name) {
+                out.push_str(&format!("    {}\n", it.replace('\n', "\n      ")));
+            }
+        }
+    }
+    if !plan.waiting.is_empty() {
+        out.push_str("Would wait:\n");
+        for (name, hold) in &plan.waiting {
+            let on = hold.on().into_iter().map(|it| match it {
+                WaitsOn::Resource(name) | WaitsOn::Image(name) => name.to_string(),
+                WaitsOn::Cluster(name) => format!("cluster {name}"),
+            });
+            let on: Vec<String> = on.collect();
+            out.push_str(&format!("  {name}: {} {}\n", hold.reason(), on.join(", ")));
+        }
+    }
+    out.push_str(&list(
+        "Would not run before they are triggered or their files change:",
+        &plan.idle,
+    ));
+    out.push_str(&list("Disabled:", &plan.disabled));
+    out
+}
+
+fn list(title: &str, names: &[Arc<str>]) -> String {
+    if names.is_empty() { String::new() } else { format!("{title}\n  {}\n", names.join("\n  ")) }
+}
+
+fn reload_text(plan: &Value) -> String {
+    let groups = [
+        ("start", "Would start:"),
+        ("update", "Would update:"),
+        ("pending", "Would need an update, and wait for a trigger:"),
+        ("remove", "Would stop and remove:"),
+    ];
+    let mut out = String::new();
+    for (key, title) in groups {
+        let names = plan[key].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let names: Vec<Arc<str>> = names.map(Into::into).collect();
+        out.push_str(&list(title, &names));
+    }
+    let n_kept = plan["keep"].as_array().map_or(0, Vec::len);
+    if out.is_empty() {
+        return format!("Nothing would change; {n_kept} resources stay as they are.\n");
+    }
+    out.push_str(&format!("{n_kept} other resources would stay as they are.\n"));
+    out
+}

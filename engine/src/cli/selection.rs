@@ -1,0 +1,243 @@
+//! Which objects the words of a command mean: `TYPE NAME…`, `TYPE/NAME…`, `TYPE1,TYPE2`, files.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::{
+    client::{ApiClient, Selection},
+    failure::Failure,
+    manifests::{FileFlags, Manifest},
+    resource_type,
+};
+use crate::api::kind::Kind;
+
+/// Flags that narrow a list down.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct SelectorFlags {
+    /// Label query, supports '=', '==', '!=', 'in', 'notin' and existence
+    #[arg(short = 'l', long, value_name = "QUERY", default_value = "", hide_default_value = true)]
+    pub(super) selector: String,
+}
+
+/// What a command is about.
+#[derive(Debug, Clone)]
+pub(super) enum Target {
+    /// One object.
+    Named(&'static Kind, String),
+    /// All objects of a kind that match.
+    Matching(&'static Kind, Selection),
+}
+
+impl Target {
+    /// The kind of what is meant.
+    pub(super) fn kind(&self) -> &'static Kind {
+        match self {
+            Self::Named(kind, _) | Self::Matching(kind, _) => kind,
+        }
+    }
+}
+
+/// An object that was found.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    /// Its kind.
+    pub(super) kind: &'static Kind,
+    /// Its name.
+    pub(super) name: String,
+    /// Everything about it.
+    pub(super) object: Value,
+}
+
+/// Nobody said what the command is about.
+pub(super) fn nothing_named() -> Failure {
+    Failure::Kubectl(
+        "You must provide one or more resources by argument or filename.\nExample resource \
+         specifications include:\n   '-f rsrc.yaml'\n   '--filename=rsrc.json'\n   '<resource> \
+         <name>'\n   '<resource>'"
+            .to_owned(),
+    )
+}
+
+/// Everything, and yet a selection.
+pub(super) fn all_and_selector() -> Failure {
+    error("setting 'all' parameter but found a non empty selector. ")
+}
+
+/// Reads the words of a command; `all` stands for a selector that matches everything.
+pub(super) fn targets(
+    words: &[String],
+    selection: &Selection,
+    all: bool,
+) -> Result<Vec<Target>, Failure> {
+    let words = with_every_type(words);
+    let slashes = words.iter().filter(|it| it.contains('/')).count();
+    if slashes > 0 {
+        return combined(&words, slashes);
+    }
+    let Some((types, names)) = words.split_first() else { return Ok(Vec::new()) };
+    let is_selected = !selection.labels.is_empty() || !selection.fields.is_empty();
+    if !names.is_empty() && is_selected {
+        return Err(error("name cannot be provided when a selector is specified"));
+    }
+    if names.iter().any(String::is_empty) {
+        return Err(error("resource name may not be empty"));
+    }
+    let mut targets = Vec::new();
+    for word in types.split(',') {
+        let kind = resolve(word)?;
+        if names.is_empty() {
+            if !all && !is_selected {
+                return Err(error("resource(s) were provided, but no name was specified"));
+            }
+            targets.push(Target::Matching(kind, selection.clone()));
+        }
+        targets.extend(names.iter().map(|name| Target::Named(kind, name.clone())));
+    }
+    Ok(targets)
+}
+
+fn error(text: &str) -> Failure {
+    Failure::Kubectl(text.to_owned())
+}
+
+fn resolve(word: &str) -> Result<&'static Kind, Failure> {
+    resource_type::find(word)
+        .ok_or_else(|| resource_type::unknown(word.split('.').next().unwrap_or_default()))
+}
+
+/// Several types and names are all their combinations.
+fn with_every_type(words: &[String]) -> Vec<String> {
+    let Some((types, names)) = words.split_first() else { return Vec::new() };
+    if names.is_empty() || !types.contains(',') {
+        return words.to_vec();
+    }
+    types
+        .split(',')
+        .flat_map(|kind| names.iter().map(move |name| format!("{kind}/{name}")))
+        .collect()
+}
+
+fn combined(words: &[String], slashes: usize) -> Result<Vec<Target>, Failure> {
+    if slashes != words.len() {
+        return Err(error(
+            "there is no need to specify a resource type as a separate argument when passing \
+             arguments in resource/name form (e.g. 'tilt get resource/<resource_name>' instead of \
+             'tilt get resource resource/<resource_name>'",
+        ));
+    }
+    let mut targets = Vec::new();
+    for word in words {
+        let parts: Vec<&str> = word.split('/').collect();
+        let &[kind, name] = parts.as_slice() else {
+            return Err(error("arguments in resource/name form may not have more than one slash"));
+        };
+        if kind.is_empty() || name.is_empty() || kind.contains(',') {
+            return Err(error(
+                "arguments in resource/name form must have a single resource and name",
+            ));
+        }
+        targets.push(Target::Named(resolve(kind)?, name.to_owned()));
+    }
+    Ok(targets)
+}
+
+/// Finds the objects; what is missing does not hide what is there.
+pub(super) fn find(
+    client: &ApiClient,
+    targets: &[Target],
+    ignore_not_found: bool,
+) -> (Vec<Found>, Vec<Failure>) {
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
+    for target in targets {
+        let result = match target {
+            Target::Named(kind, name) => client.get(kind, name).map(|object| vec![object]),
+            Target::Matching(kind, selection) => client.list(kind, selection),
+        };
+        match result {
+            Ok(objects) => {
+                found.extend(objects.into_iter().map(|it| Found::new(target.kind(), it)))
+            }
+            Err(failure) if ignore_not_found && failure.is_not_found() => {}
+            Err(failure) => {
+                let is_fatal = matches!(failure, Failure::Unreachable(_));
+                failures.push(failure);
+                if is_fatal {
+                    break;
+                }
+            }
+        }
+    }
+    (found, failures)
+}
+
+impl Found {
+    /// An object of a kind.
+    pub(super) fn new(kind: &'static Kind, object: Value) -> Self {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        Self { kind, name, object }
+    }
+}
+
+/// The objects that files name.
+pub(super) fn in_files(files: &FileFlags) -> Result<Vec<Target>, Failure> {
+    let mut targets = Vec::new();
+    for manifest in files.read()? {
+        let Manifest { kind, name, .. } = manifest?;
+        targets.push(Target::Named(kind, name));
+    }
+    Ok(targets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(words: &[&str], want: &str) {
+        let words: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
+        let got = match targets(&words, &Selection::default(), true) {
+            Ok(targets) => targets
+                .iter()
+                .map(|it| match it {
+                    Target::Named(kind, name) => format!("{}/{name}", kind.kind),
+                    Target::Matching(kind, _) => kind.kind.to_owned(),
+                })
+                .collect::<Vec<_>>()
+                .join(" "),
+            Err(failure) => failure.to_string(),
+        };
+        assert_eq!(got, want, "{words:?}");
+    }
+
+    #[test]
+    fn words_mean_objects_as_in_kubectl() {
+        check(&[], "");
+        check(&["uiresource"], "UIResource");
+        check(&["uiresource,cm"], "UIResource ConfigMap");
+        check(&["uiresource", "a", "b"], "UIResource/a UIResource/b");
+        check(&["uiresource/a", "cm/b"], "UIResource/a ConfigMap/b");
+        check(&["uiresource,cm", "a"], "UIResource/a ConfigMap/a");
+        check(&["bogus"], "error: the server doesn't have a resource type \"bogus\"");
+        check(&["bogus.v1.apps"], "error: the server doesn't have a resource type \"bogus\"");
+        check(&["Cm"], "error: the server doesn't have a resource type \"Cm\"");
+        check(&["uiresource", ""], "error: resource name may not be empty");
+        check(
+            &["a/b/c"],
+            "error: arguments in resource/name form may not have more than one slash",
+        );
+        check(
+            &["uiresource/"],
+            "error: arguments in resource/name form must have a single resource and name",
+        );
+    }
+
+    #[test]
+    fn a_name_and_a_selector_exclude_each_other() {
+        let words = ["uiresource".to_owned(), "a".to_owned()];
+        let selection = Selection { labels: "x".to_owned(), ..Selection::default() };
+        let failure = targets(&words, &selection, true).unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            "error: name cannot be provided when a selector is specified"
+        );
+    }
+}

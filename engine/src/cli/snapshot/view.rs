@@ -1,0 +1,107 @@
+//! `snapshot view`: serves a snapshot with the page, until a key is pressed.
+
+use std::{
+    fs,
+    io::{self, Read},
+};
+
+use builtins::golang::os_error::PathError;
+use clap::Args;
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+
+use super::any_key::AnyKey;
+use crate::{
+    cli::{Printer, connect, failure::Failure, values},
+    prompt,
+    server::web,
+};
+
+/// Show a snapshot in the browser.
+///
+/// The snapshot may come from `snapshot create`, from --output-snapshot-on-exit or from Tilt.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Flags {
+    /// The file, or - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    file: String,
+    /// Open no browser
+    #[arg(long)]
+    no_open: bool,
+    /// Port of the page; 0 for a free one
+    #[arg(long, value_name = "PORT", default_value = "0", value_parser = values::port)]
+    port: u16,
+    /// Host of the page; instead of `TILT_HOST`
+    #[arg(long, value_name = "HOST", default_value_t = connect::default_host())]
+    host: String,
+}
+
+pub(in crate::cli) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
+    let snapshot = read(&flags.file).map_err(|it| failure(&it))?;
+    if let Err(error) = serde_json::from_slice::<serde_json::Map<_, _>>(&snapshot) {
+        return Err(failure(&error));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|it| failure(&it))?;
+    let result = runtime.block_on(serve(flags, snapshot, printer));
+    // A key that nobody presses is not waited for.
+    runtime.shutdown_background();
+    result.map_err(|it| failure(&it))
+}
+
+fn failure(cause: &dyn std::fmt::Display) -> Failure {
+    Failure::Kubectl(cause.to_string())
+}
+
+fn read(file: &str) -> io::Result<Vec<u8>> {
+    if file == "-" {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    fs::read(file)
+        .map_err(|error| io::Error::other(PathError::new("open", file, &error).to_string()))
+}
+
+async fn serve(flags: &Flags, snapshot: Vec<u8>, printer: Printer) -> io::Result<()> {
+    let listener = TcpListener::bind((flags.host.as_str(), flags.port))
+        .await
+        .map_err(|error| io::Error::other(format!("could not get a free port: {error}")))?;
+    let port = listener.local_addr()?.port();
+    let url = format!("http://{}:{port}/snapshot/local", web::shown_host(&flags.host));
+    printer.out(&format!("Serving snapshot at {url}\n"));
+    let app = web::snapshot_app(&flags.host, snapshot);
+    let served = axum::serve(listener, app);
+    if !flags.no_open && prompt::open_browser(&url).is_err() {
+        printer.err("No browser could be opened; please open the address above.\n");
+    }
+    tokio::select! {
+        result = served => result,
+        result = end(printer) => result,
+    }
+}
+
+/// Waits for a key or for a signal that asks us to end.
+async fn end(printer: Printer) -> io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    // Without a terminal, as in a script, the page stays until somebody ends it.
+    let keys = AnyKey::new();
+    printer.out(if keys.is_ok() { "Press any key to exit\n" } else { "Press Ctrl-C to exit\n" });
+    let key = async {
+        match keys {
+            Ok(mut keys) => keys.pressed().await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = key => {}
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

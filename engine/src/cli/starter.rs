@@ -1,0 +1,96 @@
+//! Offers a first Tiltfile to people who start without one.
+
+use std::{
+    fs,
+    io::{self, BufRead, IsTerminal},
+    path::Path,
+};
+
+use super::{Printer, failure::Failure};
+
+/// A Tiltfile that runs at once and says how to go on.
+const STARTER: &str = "\
+# Everything here runs with `engine up`; changes of this file are applied while it runs.
+
+# A step that runs again whenever one of its inputs changes.
+local_resource('hello', cmd='echo hello from the Tiltfile', deps=['Tiltfile'])
+
+# A server that is restarted after each change:
+# local_resource('web', serve_cmd='python3 -m http.server 8000', deps=['index.html'],
+#                links=['http://localhost:8000'])
+
+# An image, and what runs it in a cluster:
+# docker_build('my-image', '.')
+# k8s_yaml('deployment.yaml')
+";
+
+/// What to do when there is no Tiltfile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Go on, with or without a new Tiltfile.
+    Start,
+    /// Stop here.
+    Leave,
+}
+
+/// Offers to write a Tiltfile where there is none, if somebody is there to answer.
+pub(super) fn offer(path: &Path, printer: Printer) -> Result<Answer, Failure> {
+    if path.is_dir() {
+        let message = format!("{} is a directory, not a Tiltfile", path.display());
+        return Err(Failure::Command(message));
+    }
+    if path.exists() || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Ok(Answer::Start);
+    }
+    printer.out(&format!("\nNo Tiltfile exists at {}\n\n", path.display()));
+    ask(path, &mut io::stdin().lock(), printer)
+}
+
+fn ask(path: &Path, answers: &mut impl BufRead, printer: Printer) -> Result<Answer, Failure> {
+    loop {
+        printer.out("Create a starter Tiltfile? (y/n) ");
+        let mut line = String::new();
+        if answers.read_line(&mut line).unwrap_or(0) == 0 {
+            return Ok(Answer::Leave);
+        }
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => {
+                fs::write(path, STARTER).map_err(|error| {
+                    Failure::Command(format!("cannot write {}: {error}", path.display()))
+                })?;
+                printer.out(&format!("Wrote {}\n", path.display()));
+                return Ok(Answer::Start);
+            }
+            "n" | "no" => {
+                printer.out("Starting Tilt...\n");
+                return Ok(Answer::Start);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_writes_a_tiltfile() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("Tiltfile");
+        for (typed, answer, is_written) in [
+            ("", Answer::Leave, false),
+            ("what\nn\n", Answer::Start, false),
+            ("Y\n", Answer::Start, true),
+        ] {
+            let found = ask(&path, &mut typed.as_bytes(), Printer).unwrap();
+            assert_eq!((found, path.exists()), (answer, is_written), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_no_tiltfile() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(offer(dir.path(), Printer).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! `stop`: ends a running instance, and waits until it is gone.
+
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use nix::{
+    errno::Errno,
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::{Value, json};
+
+use super::{
+    Printer, client::ApiClient, connect::ConnectFlags, failure::Failure, resource_type, values,
+};
+
+/// The object that knows the process.
+const SESSION: &str = "Tiltfile";
+
+/// How often to look whether the process is gone; nothing tells that to those who did not start it.
+const POLL: Duration = Duration::from_millis(20);
+
+/// End a running instance.
+///
+/// It ends as after Ctrl-C: servers are stopped, deployments stay. The command waits until it is
+/// gone.
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// How long to wait, for example 10s; 0 is forever
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::duration)]
+    timeout: values::GoDuration,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
+    let client = ApiClient::new(&flags.connect)?;
+    let session = client.get(resource_type::named("Session"), SESSION).map_err(Failure::native)?;
+    let pid = process_of(&session).ok_or_else(|| {
+        Failure::Command("the instance does not say which process it is".to_owned())
+    })?;
+    match kill(pid, Signal::SIGTERM) {
+        // It was quicker.
+        Ok(()) | Err(Errno::ESRCH) => {}
+        Err(error) => {
+            return Err(Failure::Command(format!("cannot stop process {pid}: {error}")));
+        }
+    }
+    wait(pid, flags)?;
+    let address = flags.connect.address();
+    if flags.json {
+        printer.json(&json!({"stopped": true, "pid": pid.as_raw(), "address": address}));
+    } else {
+        printer.out(&format!("Stopped the instance at {address} (process {pid})\n"));
+    }
+    Ok(())
+}
+
+/// The process of a session; never a group or everybody, which is what small numbers mean.
+pub(super) fn process_of(session: &Value) -> Option<Pid> {
+    let pid = i32::try_from(session["status"]["pid"].as_i64()?).ok()?;
+    (pid > 1).then(|| Pid::from_raw(pid))
+}
+
+fn wait(pid: Pid, flags: &Flags) -> Result<(), Failure> {
+    let timeout = flags.timeout.not_negative().filter(|it| *it > Duration::ZERO);
+    let deadline = timeout.map(|it| Instant::now() + it);
+    while !is_gone(pid) {
+        if deadline.is_some_and(|it| Instant::now() >= it) {
+            return Err(Failure::Command(format!("process {pid} has not ended in time")));
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Whether a process has ended, also if nobody has asked for its exit code yet.
+fn is_gone(pid: Pid) -> bool {
+    if kill(pid, None) == Err(Errno::ESRCH) {
+        return true;
+    }
+    // Only Linux has this file; elsewhere, parents are quick enough.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_real_processes_are_stopped() {
+        for (pid, want) in [
+            (json!(1234), Some(1234)),
+            (json!(1), None),
+            (json!(0), None),
+            (json!(-1), None),
+            (json!(5_000_000_000_i64), None),
+            (Value::Null, None),
+        ] {
+            let session = json!({"status": {"pid": &pid}});
+            assert_eq!(process_of(&session).map(Pid::as_raw), want, "{pid}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_nobody_waited_for_is_gone() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !is_gone(pid) {
+            assert!(Instant::now() < deadline);
+            thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert!(!is_gone(Pid::this()));
+    }
+}

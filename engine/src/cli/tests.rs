@@ -1,0 +1,163 @@
+//! Whole command lines: what they mean and what errors say, without running anything.
+
+use clap::CommandFactory;
+use proptest::prelude::*;
+
+use super::*;
+
+fn root() -> clap::Command {
+    let mut root = Cli::command();
+    root.build();
+    root
+}
+
+fn understood(words: &[&str]) -> Result<String, String> {
+    let root = root();
+    let args: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
+    let parsed = command_line::read(&root, &args).and_then(|line| parse(&root, line));
+    match parsed {
+        Ok(Parsed::Command(cli)) => Ok(format!("{:?}", cli.command)),
+        Ok(Parsed::Help(path)) => Ok(format!("help {}", path.join(" "))),
+        Ok(Parsed::UnknownTopic(words)) => Ok(format!("unknown topic {}", words.join(" "))),
+        Ok(Parsed::Version) => Ok("version".to_owned()),
+        Err(error) => Err(error.message),
+    }
+}
+
+#[test]
+fn errors_are_worded_as_in_tilt() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["trigger"], "accepts 1 arg(s), received 0"),
+        (&["trigger", "a", "b"], "accepts 1 arg(s), received 2"),
+        (&["get", "--bogus"], "unknown flag: --bogus"),
+        (&["get", "-x"], "unknown shorthand flag: 'x' in -x"),
+        (&["get", "-wx"], "unknown shorthand flag: 'x' in -x"),
+        (&["get", "--port"], "flag needs an argument: --port"),
+        (&["get", "-l"], "flag needs an argument: 'l' in -l"),
+        (&["get", "--=x"], "bad flag syntax: --=x"),
+        (
+            &["trigger", "--port", "1x", "a"],
+            "invalid argument \"1x\" for \"--port\" flag: strconv.ParseInt: parsing \"1x\": invalid syntax",
+        ),
+        (
+            &["--klog", "x", "version"],
+            "invalid argument \"x\" for \"--klog\" flag: strconv.ParseInt: parsing \"x\": invalid syntax",
+        ),
+        (
+            &["get", "--watch=maybe"],
+            "invalid argument \"maybe\" for \"-w, --watch\" flag: strconv.ParseBool: parsing \"maybe\": invalid syntax",
+        ),
+        (&["triger"], "unknown command \"triger\" for \"tilt\"\n\nDid you mean this?\n\ttrigger\n"),
+        (&["--bogus"], "unknown flag: --bogus"),
+    ];
+    for (words, want) in cases {
+        assert_eq!(understood(words).unwrap_err(), *want, "{words:?}");
+    }
+}
+
+#[test]
+fn groups_and_questions_get_help() {
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "help "),
+        (&["-h"], "help "),
+        (&["help"], "help "),
+        (&["help", "get", "x"], "help get"),
+        (&["help", "bogus"], "unknown topic bogus"),
+        (&["get", "--help", "x"], "help get"),
+        (&["alpha"], "help alpha"),
+        (&["alpha", "bogus"], "help alpha"),
+        (&["--version", "x"], "version"),
+    ];
+    for (words, want) in cases {
+        assert_eq!(understood(words).as_deref(), Ok(*want), "{words:?}");
+    }
+}
+
+#[test]
+fn flags_and_words_mix_freely() {
+    let lines: &[&[&str]] = &[
+        &["get", "cmd", "x", "--watch", "-o", "name"],
+        &["get", "-oname", "--watch=true", "cmd", "x"],
+        &["get", "-w", "-o=name", "--", "cmd", "x"],
+        &["get", "cmd", "--watch-only", "--watch-only=false", "-wo", "name", "--", "x"],
+        &["get", "cmd", "-w=false", "x", "-w", "--output=name"],
+    ];
+    let want = understood(lines[0]).unwrap();
+    for line in lines {
+        assert_eq!(understood(line).unwrap(), want, "{line:?}");
+    }
+}
+
+#[test]
+fn detach_has_the_short_form_of_debug_after_up_only() {
+    let check = |words: &[&str], detach: bool, debug: bool| {
+        let root = root();
+        let args: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
+        let parsed = command_line::read(&root, &args).and_then(|line| parse(&root, line));
+        let Ok(Parsed::Command(cli)) = parsed else { panic!("{words:?} is no command") };
+        let shown = format!("{:?}", cli.command);
+        assert_eq!(shown.contains("detach: true"), detach, "{words:?}");
+        assert_eq!(cli.global.debug, debug, "{words:?}");
+    };
+    check(&["up", "-d"], true, false);
+    check(&["up", "-vd", "web"], true, false);
+    check(&["-d", "up"], false, true);
+    check(&["-vd", "up", "-d"], true, true);
+    check(&["up", "--debug"], false, true);
+    check(&["up", "-d", "--detach=false"], false, false);
+    check(&["ci", "-d"], false, true);
+    check(&["up", "--", "-d"], false, false);
+}
+
+#[test]
+fn every_command_of_tilt_is_known() {
+    let lines: &[&[&str]] = &[
+        &["dump", "openapi"],
+        &["dump", "api-docs", "--dir", "x"],
+        &["dump", "image-deploy-ref", "web"],
+        &["docker-prune", "-f", "x"],
+        &["alpha", "shell", "web", "-c", "main"],
+        &["alpha", "updog", "-f", "a.yaml,b.yaml", "--port", "0"],
+        &["snapshot", "view", "-", "--no-open", "--port=1", "--host", "h"],
+        &["lsp", "start", "--address", ":1", "--debug", "--verbose"],
+        &["demo", "--teardown", "--no-cluster", "-r", "url", "-f", "x", "--legacy", "--port", "1"],
+        &["verify-install"],
+        &["version", "--json"],
+    ];
+    for line in lines {
+        assert!(understood(line).is_ok(), "{line:?}: {:?}", understood(line));
+    }
+    assert_eq!(understood(&["lsp"]).as_deref(), Ok("help lsp"));
+}
+
+#[test]
+fn a_line_that_is_being_typed_is_not_read_as_flags() {
+    let got = understood(&["__complete", "disable", "-l", "--bogus", ""]).unwrap();
+    assert!(got.contains(r#"["disable", "-l", "--bogus", ""]"#), "{got}");
+}
+
+#[test]
+fn the_definition_of_the_commands_is_sound() {
+    Cli::command().debug_assert();
+}
+
+proptest! {
+    #[test]
+    fn no_command_line_makes_the_parser_panic(
+        words in prop::collection::vec(
+            prop_oneof![
+                "[ -~é]{0,12}",
+                prop::sample::select(vec![
+                    "alpha", "tiltfile-result", "version", "--", "-f", "-b", "--json", "-v", "get", "trigger",
+                    "--dur-threshold", "1h", "--klog=x", "--help", "-h", "=", "-", "-wo", "--watch=", "create",
+                ]).prop_map(str::to_owned),
+            ],
+            0..8,
+        )
+    ) {
+        let root = root();
+        if let Err(error) = command_line::read(&root, &words).and_then(|line| parse(&root, line)) {
+            prop_assert!(!error.message.is_empty());
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `up`: runs a Tiltfile and keeps it up to date.
+
+use std::{io::IsTerminal, process::ExitCode};
+
+use clap::Args;
+
+use super::{
+    Global, Printer, detach,
+    failure::Failure,
+    start::{self, StartFlags, Terminal},
+    starter,
+};
+use crate::runtime::Mode;
+
+/// Run the Tiltfile, and keep everything up to date until Ctrl-C.
+///
+/// Arguments name the resources to run, with all they depend on, unless the Tiltfile reads its
+/// arguments itself; then they go to the Tiltfile. Flags for the Tiltfile follow `--`.
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    #[command(flatten)]
+    start: StartFlags,
+    /// Show the log at once, without the menu
+    #[arg(long)]
+    stream: bool,
+    /// Accepted for compatibility; the log is shown instead
+    #[arg(long, hide = true)]
+    legacy: bool,
+    /// How images are updated: auto, image, container or exec
+    #[arg(long, default_value = "auto", value_name = "MODE")]
+    update_mode: String,
+    /// Open no port forwards
+    #[arg(long)]
+    disable_port_forwards: bool,
+    /// Start in the background, and return when the web port answers; `stop` ends it
+    ///
+    /// After any other command, and before `up`, -d is the short form of --debug.
+    #[arg(short = 'd', long)]
+    detach: bool,
+    /// Print what --detach has started as JSON
+    #[arg(long)]
+    json: bool,
+    /// Enable debug logging; here without a short form, as -d is --detach
+    #[arg(long = "debug", id = "debug")]
+    _debug: bool,
+    /// What --detach starts: leave the terminal
+    #[arg(long, hide = true)]
+    own_session: bool,
+}
+
+pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
+    if starter::offer(&flags.start.tiltfile(), printer)? == starter::Answer::Leave {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if flags.detach {
+        return detach::run(flags.start.connect(), flags.json, printer);
+    }
+    if flags.own_session {
+        detach::leave_terminal();
+    }
+    let is_terminal = std::io::stdout().is_terminal();
+    let terminal = if is_terminal && !flags.stream && !flags.legacy {
+        Terminal::Prompt
+    } else {
+        Terminal::Stream
+    };
+    if flags.legacy && is_terminal {
+        printer.err("The full-screen view is not available; showing the log instead.\n");
+    }
+    start::run(&flags.start, Mode::Up, None, terminal, global, printer)
+}

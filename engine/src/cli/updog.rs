@@ -1,0 +1,86 @@
+//! `alpha updog`: an engine whose objects come from files instead of a Tiltfile.
+
+use std::{
+    fs,
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use clap::Args;
+use nix::unistd::Pid;
+
+use super::{
+    Global, Printer,
+    client::ApiClient,
+    connect::ConnectFlags,
+    failure::Failure,
+    manifests::{FileFlags, Manifest},
+    resource_type,
+    start::{self, StartFlags, Terminal},
+    stop,
+};
+use crate::runtime::Mode;
+
+/// How often to look whether the API server answers.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Run the API server with the objects of files, without a Tiltfile, until Ctrl-C.
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// File, folder, or - for standard input
+    #[arg(short, long, value_delimiter = ',', value_name = "FILE")]
+    filename: Vec<String>,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
+    if flags.filename.is_empty() {
+        return Err(Failure::Command("Expected source files with -f".to_owned()));
+    }
+    let files =
+        FileFlags { filename: flags.filename.clone(), kustomize: String::new(), recursive: false };
+    let manifests = files.read_complete().map_err(Failure::native)?;
+    let manifests =
+        manifests.into_iter().collect::<Result<Vec<_>, _>>().map_err(Failure::native)?;
+    // A Tiltfile that says nothing is as good as none.
+    let dir = tempfile::tempdir().map_err(|it| Failure::Command(it.to_string()))?;
+    let tiltfile = dir.path().join("Tiltfile");
+    fs::write(&tiltfile, "").map_err(|it| Failure::Command(it.to_string()))?;
+    let start = StartFlags::of_tiltfile(&tiltfile, &flags.connect);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| create(&flags.connect, &manifests, &is_over, printer));
+        let result = start::run(&start, Mode::Up, None, Terminal::Stream, global, printer);
+        is_over.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// Creates the objects as soon as the API server answers.
+fn create(connect: &ConnectFlags, manifests: &[Manifest], is_over: &AtomicBool, printer: Printer) {
+    while !is_over.load(Ordering::Relaxed) {
+        if let Some(client) = own_client(connect) {
+            for manifest in manifests {
+                match client.create(manifest.kind, &manifest.object, &[]) {
+                    Ok(_) => {
+                        let kind = manifest.kind.kind.to_lowercase();
+                        printer.out(&format!("loaded {kind}/{}\n", manifest.name));
+                    }
+                    Err(failure) => drop(failure.native().report(printer)),
+                }
+            }
+            return;
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// A client of this very process; another instance may have the port, and keeps it.
+fn own_client(connect: &ConnectFlags) -> Option<ApiClient> {
+    let client = ApiClient::new(connect).ok()?;
+    let session = client.get(resource_type::named("Session"), "Tiltfile").ok()?;
+    (stop::process_of(&session)? == Pid::this()).then_some(client)
+}

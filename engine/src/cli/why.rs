@@ -1,0 +1,220 @@
+//! `why`: why a resource last ran, or what it waits for, down to what happened outside.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure};
+
+/// Say why a resource last ran, or what it waits for.
+///
+/// The answer is a chain of causes that ends with what happened outside: a file that somebody
+/// changed, a trigger, the start.
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// The resource
+    #[arg(required = true, value_name = "RESOURCE")]
+    resource: String,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
+    let name = percent_encoded(&flags.resource);
+    let body = WebClient::new(&flags.connect)?.get(&format!("explain/{name}"))?;
+    let answer: Value = serde_json::from_slice(&body).map_err(|error| {
+        Failure::Command(format!("the instance's answer makes no sense: {error}"))
+    })?;
+    if flags.json {
+        printer.out(&format!("{answer:#}\n"));
+    } else {
+        printer.out(&text(&answer));
+    }
+    Ok(())
+}
+
+/// A name as it can stand in a path.
+pub(super) fn percent_encoded(name: &str) -> String {
+    let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"-_.~".contains(&it);
+    name.bytes()
+        .map(|it| if is_plain(it) { char::from(it).to_string() } else { format!("%{it:02X}") })
+        .collect()
+}
+
+/// The answer in words.
+fn text(answer: &Value) -> String {
+    let mut out = Outline::default();
+    let name = str_of(&answer["resource"]);
+    let runtime =
+        answer["runtimeStatus"].as_str().map_or(String::new(), |it| format!(", runtime {it}"));
+    out.line(0, &format!("{name}: update {}{runtime}", str_of(&answer["updateStatus"])));
+    if answer["disabled"] == true {
+        out.line(1, &format!("is disabled; `engine enable {name}` switches it on"));
+    }
+    if !answer["pending"].is_null() {
+        out.pending(&answer["pending"], name);
+    }
+    if !answer["hold"].is_null() {
+        out.hold(1, &answer["hold"]);
+    }
+    if !answer["lastRun"].is_null() {
+        let verb = if answer["running"] == true { "runs since" } else { "last ran at" };
+        out.run(1, verb, &answer["lastRun"]);
+    } else if answer["disabled"] != true && answer["pending"].is_null() {
+        out.line(1, &format!("has never run; `engine trigger {name}` runs it"));
+    }
+    out.0
+}
+
+/// Lines that are indented by what they explain.
+#[derive(Default)]
+struct Outline(String);
+
+impl Outline {
+    fn line(&mut self, depth: usize, text: &str) {
+        self.0.push_str(&format!("{}{text}\n", "  ".repeat(depth)));
+    }
+
+    fn run(&mut self, depth: usize, verb: &str, run: &Value) {
+        let error = run["error"].as_str().map_or(String::new(), |it| format!(", and failed: {it}"));
+        let reason = str_of(&run["reason"]);
+        self.line(depth, &format!("{verb} {}: {reason}{error}", str_of(&run["startedAt"])));
+        self.causes(depth + 1, run);
+    }
+
+    fn causes(&mut self, depth: usize, run: &Value) {
+        for file in items(&run["configFiles"]) {
+            self.line(depth, &format!("because {} changed what the Tiltfile says", str_of(file)));
+        }
+        for file in items(&run["files"]) {
+            // The Tiltfile's own runs list plain paths.
+            let path = file.as_str().unwrap_or_else(|| str_of(&file["path"]));
+            self.line(depth, &format!("because {path} changed"));
+            let during = &file["during"];
+            if let Some(resource) = during["resource"].as_str() {
+                self.line(depth + 1, &format!("while {resource} was updating"));
+                if !during["lastRun"].is_null() {
+                    self.run(depth + 2, "which ran at", &during["lastRun"]);
+                }
+            }
+        }
+        let dep = &run["waitedFor"];
+        if let Some(resource) = dep["resource"].as_str() {
+            self.line(depth, &format!("after {resource} became ready"));
+            if !dep["lastRun"].is_null() {
+                self.run(depth + 1, "which ran at", &dep["lastRun"]);
+            }
+        }
+    }
+
+    fn pending(&mut self, pending: &Value, name: &str) {
+        self.line(1, &format!("wants to run: {}", str_of(&pending["reason"])));
+        self.causes(2, pending);
+        if pending["needsTrigger"] == true {
+            self.line(2, &format!("is updated by hand; `engine trigger {name}` applies it"));
+        }
+    }
+
+    fn hold(&mut self, depth: usize, hold: &Value) {
+        let words = match str_of(&hold["reason"]) {
+            "waiting-for-dep" => "waits for a dependency to be ready".to_owned(),
+            "waiting-for-local" => "waits for a local resource that runs alone".to_owned(),
+            "is-unparallelizable-local" => {
+                "runs alone, and waits for the updates that are running".to_owned()
+            }
+            "tiltfile-reload" => "waits for the Tiltfile to be loaded".to_owned(),
+            "waiting-for-cluster" => "waits for a cluster that can be used".to_owned(),
+            "rebuild-loop" => format!(
+                "is held, because its updates keep causing each other: {} changes each time; any other change, or a trigger, lifts this",
+                str_of(&hold["file"])
+            ),
+            other => format!("waits: {other}"),
+        };
+        self.line(depth, &words);
+        for on in items(&hold["on"]) {
+            let name = ["resource", "image", "cluster"].iter().find_map(|it| on[*it].as_str());
+            let Some(name) = name else { continue };
+            let status =
+                on["updateStatus"].as_str().map_or(String::new(), |it| format!(" (update {it})"));
+            self.line(depth + 1, &format!("{name}{status}"));
+            if let Some(error) = on["error"].as_str() {
+                self.line(depth + 2, &format!("last failed: {error}"));
+            }
+            if on["disabled"] == true {
+                self.line(
+                    depth + 2,
+                    &format!("is disabled; `engine enable {name}` switches it on"),
+                );
+            } else if on["needsTrigger"] == true {
+                self.line(
+                    depth + 2,
+                    &format!(
+                        "never ran, and runs only when triggered; `engine trigger {name}` runs it"
+                    ),
+                );
+            }
+            if !on["hold"].is_null() {
+                self.hold(depth + 2, &on["hold"]);
+            }
+        }
+    }
+}
+
+fn str_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_chain_of_causes_ends_with_the_file_that_changed() {
+        let answer = json!({
+            "resource": "app", "updateStatus": "ok", "runtimeStatus": "ok",
+            "lastRun": {
+                "startedAt": "T3", "reason": "Changed Files",
+                "files": [{"path": "/w/gen.go", "during": {"resource": "gen", "lastRun": {
+                    "startedAt": "T2", "reason": "Changed Files", "files": [{"path": "/w/api.proto"}],
+                }}}],
+            },
+        });
+        expect![[r#"
+            app: update ok, runtime ok
+              last ran at T3: Changed Files
+                because /w/gen.go changed
+                  while gen was updating
+                    which ran at T2: Changed Files
+                      because /w/api.proto changed
+        "#]]
+        .assert_eq(&text(&answer));
+    }
+
+    #[test]
+    fn what_it_waits_for_is_followed_to_what_can_be_done() {
+        let answer = json!({
+            "resource": "e2e", "updateStatus": "pending",
+            "pending": {"reason": "CLI Trigger", "needsTrigger": false},
+            "hold": {"reason": "waiting-for-dep", "on": [
+                {"resource": "install", "updateStatus": "none", "needsTrigger": true},
+            ]},
+        });
+        expect![[r#"
+            e2e: update pending
+              wants to run: CLI Trigger
+              waits for a dependency to be ready
+                install (update none)
+                  never ran, and runs only when triggered; `engine trigger install` runs it
+        "#]]
+        .assert_eq(&text(&answer));
+    }
+}

@@ -1,0 +1,105 @@
+//! What clients send: JSON or YAML, of limited size and depth.
+
+use axum::{
+    body::Body,
+    http::{header, request::Parts},
+};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::{Json, read};
+use crate::api::{ApiError, Patch};
+
+/// Enough for the deepest YAML that the parser accepts.
+const YAML_STACK: usize = 64 << 20;
+/// How deep values may nest, as in JSON.
+const MAX_DEPTH: usize = 128;
+
+/// The media type of a body, without parameters.
+fn media_type(parts: &Parts) -> String {
+    let value = parts.headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// An object.
+pub(super) async fn object(parts: &Parts, body: Body, kind: &str) -> Result<Json, ApiError> {
+    let bytes = read(body).await?;
+    let unrecognized = |why: &str| {
+        let shown = if bytes.is_empty() { "<empty>".to_owned() } else { hex(&bytes) };
+        ApiError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; {why} ({shown})"
+        ))
+    };
+    match media_type(parts).as_str() {
+        "" | "application/json" | "application/x-www-form-urlencoded" | "text/plain" => {
+            serde_json::from_slice(&bytes).map_err(|error| {
+                let why = crate::api::go_syntax(&bytes, &error);
+                unrecognized(&format!("json parse error: {why}"))
+            })
+        }
+        "application/yaml" | "text/yaml" | "application/x-yaml" => yaml(bytes.to_vec())
+            .await
+            .map_err(|why| unrecognized(&format!("yaml parse error: {why}"))),
+        _ => Err(ApiError::unsupported_media_type()),
+    }
+}
+
+/// A patch.
+pub(super) async fn patch(parts: &Parts, body: Body) -> Result<Patch, ApiError> {
+    let bytes = read(body).await?;
+    match media_type(parts).as_str() {
+        "application/apply-patch+yaml" => match yaml(bytes.to_vec()).await {
+            Ok(value @ Value::Object(_)) => Ok(Patch::Apply(value)),
+            Ok(_) => Err(ApiError::bad_request("error decoding YAML: expected an object")),
+            Err(why) => Err(ApiError::bad_request(format!("error decoding YAML: {why}"))),
+        },
+        other => Patch::parse(other, &bytes),
+    }
+}
+
+/// The options of a deletion; most clients send none.
+pub(super) async fn delete_options(parts: &Parts, body: Body) -> Result<Json, ApiError> {
+    let bytes = read(body).await?;
+    if bytes.is_empty() {
+        return Ok(json!({}));
+    }
+    match media_type(parts).as_str() {
+        "application/yaml" => yaml(bytes.to_vec()).await.map_err(ApiError::bad_request),
+        _ => {
+            serde_json::from_slice(&bytes).map_err(|error| ApiError::bad_request(error.to_string()))
+        }
+    }
+}
+
+/// Reads YAML on a thread that is deep enough for whatever the parser accepts.
+async fn yaml(bytes: Vec<u8>) -> Result<Value, String> {
+    let (done, result) = oneshot::channel();
+    let work = move || {
+        let value = match builtins::yaml::decode_v2(&bytes) {
+            Ok(value) if is_deeper(&value, MAX_DEPTH) => Err("nested too deeply".to_owned()),
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.to_string()),
+        };
+        // The client may be gone.
+        let _ = done.send(value);
+    };
+    let thread =
+        std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK).spawn(work);
+    thread.map_err(|error| error.to_string())?;
+    result.await.unwrap_or_else(|_| Err("the parser failed".to_owned()))
+}
+
+fn is_deeper(value: &Value, depth: usize) -> bool {
+    match value {
+        _ if depth == 0 => true,
+        Value::Array(items) => items.iter().any(|it| is_deeper(it, depth - 1)),
+        Value::Object(map) => map.values().any(|it| is_deeper(it, depth - 1)),
+        _ => false,
+    }
+}
+
+/// The beginning of a body, as Kubernetes shows it.
+fn hex(bytes: &[u8]) -> String {
+    let shown = builtins::golang::hex::encode(&bytes[..bytes.len().min(64)]);
+    if bytes.len() > 64 { format!("{shown} ...") } else { shown }
+}

@@ -1,0 +1,199 @@
+//! Who may use the web port.
+//!
+//! Three rules keep foreign pages out: an `Origin` has to be our own, everything that tells or does something needs the
+//! token, and the token is given only to pages that came here under a name that nobody else controls.
+
+use std::{env, sync::Arc};
+
+use axum::{
+    extract::{Request, State as Shared},
+    http::{HeaderMap, StatusCode, Uri, header, uri::Authority},
+    middleware::Next,
+    response::Response,
+};
+
+use super::{State, refused};
+
+/// The header in which commands show the token.
+const TOKEN_HEADER: &str = "x-tilt-token";
+/// The cookie in which browsers show the token.
+const TOKEN_COOKIE: &str = "Tilt-Token";
+
+/// What callers have to know.
+#[derive(Debug)]
+pub(super) struct Access {
+    host: String,
+    token: String,
+    /// Proves to the websocket that the caller has shown the token.
+    pub(super) csrf: String,
+}
+
+/// How a caller shows the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Proof {
+    Header,
+    Cookie,
+}
+
+impl Access {
+    pub(super) fn new(host: &str, token: &str) -> Self {
+        Self {
+            host: host.to_owned(),
+            token: token.to_owned(),
+            csrf: uuid::Uuid::new_v4().to_string(),
+        }
+    }
+
+    /// The cookie that gives the token to a browser.
+    pub(super) fn cookie(&self) -> String {
+        format!("{TOKEN_COOKIE}={}; Path=/; SameSite=Strict", self.token)
+    }
+
+    fn proof(&self, headers: &HeaderMap) -> Result<Proof, &'static str> {
+        let (given, proof) = match headers.get(TOKEN_HEADER) {
+            Some(value) => (value.as_bytes().to_vec(), Proof::Header),
+            None => match cookie(headers, TOKEN_COOKIE) {
+                Some(value) => (value.into_bytes(), Proof::Cookie),
+                None => return Err("missing session token"),
+            },
+        };
+        if same_secret(&given, self.token.as_bytes()) {
+            Ok(proof)
+        } else {
+            Err("invalid session token")
+        }
+    }
+
+    /// Whether nobody can make this name lead here but us: a name that another party controls may be pointed at this
+    /// machine by its owner, who could then read what pages get.
+    fn knows_host(&self, host: Option<&str>) -> bool {
+        let allowed = env::var("TILT_ALLOWED_HOSTS").unwrap_or_default();
+        self.knows_host_with(host, &allowed)
+    }
+
+    fn knows_host_with(&self, host: Option<&str>, allowed: &str) -> bool {
+        let Some(host) = host else { return true };
+        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let name = authority.host().trim_matches(['[', ']']).to_ascii_lowercase();
+        name == "localhost"
+            || name.ends_with(".localhost")
+            || name == self.host.to_ascii_lowercase()
+            || name.parse::<std::net::IpAddr>().is_ok()
+            || allowed
+                .split(',')
+                .map(str::trim)
+                .any(|it| it == "*" || it.eq_ignore_ascii_case(&name))
+    }
+}
+
+/// Whether the token is not asked for, as behind a proxy with its own rules.
+fn is_disabled() -> bool {
+    env::var("TILT_DISABLE_HUD_AUTH").is_ok_and(|it| it == "1")
+}
+
+/// Compares without telling by its duration how much was right.
+pub(in crate::server) fn same_secret(given: &[u8], expected: &[u8]) -> bool {
+    let same_length = given.len() == expected.len();
+    let difference = given.iter().zip(expected).fold(0, |sum, (a, b)| sum | (a ^ b));
+    same_length && std::hint::black_box(difference) == 0
+}
+
+fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|it| it.to_str().ok())
+        .flat_map(|it| it.split(';'))
+        .filter_map(|it| it.trim().split_once('='))
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value.trim_matches('"').to_owned())
+}
+
+/// The host that a request was sent to.
+fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+    let header = headers.get(header::HOST).and_then(|it| it.to_str().ok());
+    header.or_else(|| uri.authority().map(Authority::as_str))
+}
+
+/// Lets requests pass that no foreign page sent.
+pub(super) async fn refuse_other_origins(request: Request, next: Next) -> Response {
+    if let Some(origin) = request.headers().get(header::ORIGIN) {
+        let own = host(request.headers(), request.uri());
+        let origin = origin.to_str().ok().and_then(|it| it.parse::<Uri>().ok());
+        let origin = origin.as_ref().filter(|it| it.scheme().is_some()).and_then(Uri::authority);
+        if origin.is_none_or(|it| own.is_none_or(|own| !it.as_str().eq_ignore_ascii_case(own))) {
+            return refused(StatusCode::FORBIDDEN, "cross-origin request forbidden");
+        }
+    }
+    next.run(request).await
+}
+
+/// Lets requests pass that show the token.
+pub(super) async fn require_token(
+    Shared(state): Shared<State>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !is_disabled() {
+        let proof = match state.access.proof(request.headers()) {
+            Ok(proof) => proof,
+            Err(why) => return refused(StatusCode::FORBIDDEN, why),
+        };
+        if proof == Proof::Cookie
+            && !state.access.knows_host(host(request.headers(), request.uri()))
+        {
+            return unknown_host();
+        }
+    }
+    next.run(request).await
+}
+
+/// Lets requests pass that came under a name that nobody else controls.
+pub(super) async fn require_known_host(
+    Shared(access): Shared<Arc<Access>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !is_disabled() && !access.knows_host(host(request.headers(), request.uri())) {
+        return unknown_host();
+    }
+    next.run(request).await
+}
+
+fn unknown_host() -> Response {
+    refused(StatusCode::FORBIDDEN, "unknown host; add it to TILT_ALLOWED_HOSTS to allow it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_others_control_are_unknown() {
+        let access = Access::new("dev.example", "t");
+        for (host, expected) in [
+            (None, true),
+            (Some("localhost:10350"), true),
+            (Some("web.localhost"), true),
+            (Some("127.0.0.1:10350"), true),
+            (Some("[::1]:10350"), true),
+            (Some("192.168.1.5"), true),
+            (Some("Dev.Example:10350"), true),
+            (Some("proxy.example"), true),
+            (Some("evil.example"), false),
+            (Some("localhost.evil.example"), false),
+            (Some("a b"), false),
+        ] {
+            assert_eq!(access.knows_host_with(host, "other, proxy.example"), expected, "{host:?}");
+        }
+        assert!(access.knows_host_with(Some("evil.example"), "*"));
+    }
+
+    #[test]
+    fn secrets_are_equal_or_not() {
+        assert!(same_secret(b"abc", b"abc"));
+        for given in ["", "ab", "abd", "abcd"] {
+            assert!(!same_secret(given.as_bytes(), b"abc"), "{given}");
+        }
+    }
+}

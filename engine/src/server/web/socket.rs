@@ -1,0 +1,163 @@
+//! The stream of views: everything first, then what changed, not more than five times a second.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use axum::{
+    extract::{
+        FromRequestParts, Request, State as Shared,
+        ws::{Message, WebSocket, WebSocketUpgrade},
+    },
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use tokio::time;
+
+use super::{
+    State, refused, same_secret,
+    view::{self, Document, LISTS},
+};
+use crate::{
+    api::{Change, Changes, Event, Object, kind},
+    server::rest::path,
+};
+
+/// The shortest time between two messages.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Answers a request for the stream; the caller proves with a value that only holders of the token can have read.
+pub(super) async fn upgrade(Shared(state): Shared<State>, request: Request) -> Response {
+    let query = path::decode_query(request.uri().query().unwrap_or_default());
+    let csrf = query.get("csrf").map_or("", String::as_str);
+    if !same_secret(csrf.as_bytes(), state.access.csrf.as_bytes()) {
+        return refused(StatusCode::FORBIDDEN, "Forbidden");
+    }
+    let (mut parts, _) = request.into_parts();
+    match WebSocketUpgrade::from_request_parts(&mut parts, &state).await {
+        Ok(upgrade) => upgrade.on_upgrade(move |socket| Stream::run(state, socket)),
+        Err(rejection) => rejection.into_response(),
+    }
+}
+
+/// What is to be sent next.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Everything, because changes were missed or nothing was sent yet.
+    whole: bool,
+    /// The newest version of each object, or nothing if it is gone.
+    objects: BTreeMap<(usize, String), Option<Arc<Object>>>,
+    logs: bool,
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        !self.whole && !self.logs && self.objects.is_empty()
+    }
+
+    fn add(&mut self, change: Change) {
+        let kind = change.kind();
+        if kind != kind::UI_SESSION && !LISTS.iter().any(|(_, slot)| slot.kind() == kind) {
+            return;
+        }
+        let key = (kind.index(), change.name().to_owned());
+        let object = (change.event != Event::Deleted).then_some(change.object);
+        self.objects.insert(key, object);
+    }
+}
+
+struct Stream {
+    state: State,
+    changes: Changes,
+    pending: Pending,
+    /// Where the log lines begin that were not sent.
+    checkpoint: u64,
+}
+
+impl Stream {
+    async fn run(state: State, mut socket: WebSocket) {
+        let changes = state.store.changes();
+        let pending = Pending { whole: true, ..Pending::default() };
+        let mut stream = Self { state, changes, pending, checkpoint: 0 };
+        let mut closing = stream.state.closing.clone();
+        tokio::select! {
+            _ = closing.wait_for(|closing| *closing) => {}
+            () = stream.serve(&mut socket) => {}
+        }
+        // The other side may be gone already.
+        let _ = time::timeout(PAUSE, socket.send(Message::Close(None))).await;
+    }
+
+    async fn serve(&mut self, socket: &mut WebSocket) {
+        loop {
+            if let Some(message) = self.message() {
+                let text = String::from_utf8(message).unwrap_or_default();
+                if socket.send(Message::Text(text.into())).await.is_err() {
+                    return;
+                }
+                let pause = time::sleep(PAUSE);
+                tokio::pin!(pause);
+                while tokio::select! {
+                    () = &mut pause => false,
+                    open = self.wait(socket) => if open { true } else { return },
+                } {}
+            } else if !self.wait(socket).await {
+                return;
+            }
+        }
+    }
+
+    /// Waits until something happens; false if the other side is gone.
+    async fn wait(&mut self, socket: &mut WebSocket) -> bool {
+        let has_logs = self.pending.logs;
+        tokio::select! {
+            changes = self.changes.next() => match changes {
+                Ok(changes) => changes.into_iter().for_each(|it| self.pending.add(it)),
+                Err(_) => self.pending.whole = true,
+            },
+            () = self.state.logs.changed(self.checkpoint), if !has_logs => self.pending.logs = true,
+            // Nothing that the client says means anything, but its end has to be noticed.
+            received = socket.recv() => return matches!(received, Some(Ok(it)) if !matches!(it, Message::Close(_))),
+        }
+        true
+    }
+
+    /// The message that is due, if any.
+    fn message(&mut self) -> Option<Vec<u8>> {
+        if self.pending.is_empty() {
+            return None;
+        }
+        let pending = std::mem::take(&mut self.pending);
+        if pending.whole {
+            let (document, checkpoint) = view::complete(&self.state);
+            self.checkpoint = checkpoint;
+            return Some(document);
+        }
+        let mut document = Document::new();
+        for ((kind, _), object) in &pending.objects {
+            if let Some(object) = object.as_ref().filter(|_| *kind == kind::UI_SESSION.index()) {
+                document.key("uiSession").extend_from_slice(object.json().as_bytes());
+            }
+        }
+        for (key, slot) in LISTS {
+            let index = slot.kind().index();
+            let changed = pending.objects.iter().filter(|((kind, _), _)| *kind == index);
+            document.list(
+                key,
+                changed.map(|((_, name), object)| match object {
+                    Some(object) => object.json().to_owned(),
+                    None => gone(name),
+                }),
+            );
+        }
+        if pending.logs {
+            self.checkpoint =
+                document.logs(&self.state, self.checkpoint).unwrap_or(self.checkpoint);
+        }
+        Some(document.finish(&self.state))
+    }
+}
+
+/// What tells that an object is gone.
+fn gone(name: &str) -> String {
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    serde_json::json!({"metadata": {"name": name, "deletionTimestamp": now}}).to_string()
+}

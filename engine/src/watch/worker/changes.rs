@@ -1,0 +1,169 @@
+//! From events to verdicts: which targets an event concerns, and whether the file really changed.
+
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    path::Path,
+    rc::Rc,
+    time::Instant,
+};
+
+use super::Worker;
+use crate::watch::{
+    BatchKind,
+    index::{self, Known, Sign, Stamp, Verdict},
+    row::Row,
+    source::{Kind, Seen},
+    views::RowId,
+    window::Step,
+};
+
+/// A file about which events came in and no verdict went out.
+#[derive(Debug)]
+pub(super) struct Pending {
+    sign: Sign,
+    /// What was known about the file before.
+    old: Option<Known>,
+    /// Whether that says nothing about how it was.
+    is_blind: bool,
+    /// Who waits for the verdict, and the target's name of the file.
+    pub(super) waiting: Vec<(RowId, Rc<Path>)>,
+}
+
+impl Worker {
+    pub(super) fn see_all(&mut self, seen: Vec<Seen>) {
+        let now = Instant::now();
+        for seen in seen {
+            self.see(now, &seen);
+        }
+    }
+
+    pub(super) fn see(&mut self, now: Instant, seen: &Seen) {
+        let path = seen.path.as_path();
+        let stamp = match seen.kind {
+            Kind::Opened | Kind::Closed => return self.see_handle(now, seen),
+            _ => Stamp::read(path),
+        };
+        let is_dir = stamp.is_some_and(|it| it.is_dir());
+        match (seen.kind, stamp) {
+            (Kind::Removed, _) => self.tree.vanished(path),
+            (Kind::Created, Some(stamp)) if is_dir || stamp.is_symlink() => {
+                self.tree.appeared(path, stamp);
+            }
+            // Times and mode of a directory are no change, but it may have become readable.
+            (Kind::Attributes | Kind::Written | Kind::Differs, Some(stamp)) if is_dir => {
+                if self.tree.dirs.get(path).is_none() {
+                    self.tree.appeared(path, stamp);
+                }
+                return;
+            }
+            _ => {}
+        }
+        self.note(now, path, seen.kind, is_dir);
+    }
+
+    /// Takes note that a changed file was opened by its writer, or closed.
+    fn see_handle(&mut self, now: Instant, seen: &Seen) {
+        let Some(pending) = self.pending.get(seen.path.as_path()) else { return };
+        let step = if seen.kind == Kind::Opened { Step::Writing } else { Step::Closed };
+        for (row, _) in &pending.waiting {
+            if let Some(row) = self.rows.get_mut(row) {
+                row.window.seen(now, key(&seen.path), step);
+            }
+        }
+    }
+
+    /// Adds an event to the batches of all targets it concerns.
+    pub(super) fn note(&mut self, now: Instant, path: &Path, kind: Kind, is_dir: bool) {
+        let (sign, step) = match kind {
+            Kind::Created => (Sign::Placed, Step::Changed),
+            Kind::Removed => (Sign::Placed, Step::Removed),
+            Kind::Written => (Sign::Written, Step::Writing),
+            Kind::Differs => (Sign::Written, Step::Changed),
+            Kind::Attributes => (Sign::Attributes, Step::Changed),
+            Kind::Opened | Kind::Closed => return,
+        };
+        let real: Rc<Path> = path.into();
+        let mut waiting = Vec::new();
+        let mut is_wanted = false;
+        for view in self.tree.covering(path) {
+            let is_root_dir = is_dir && view.real == path;
+            let named: Rc<Path> = view.name_of(path).into();
+            if is_root_dir || view.ignores.matches(&named) {
+                continue;
+            }
+            is_wanted = true;
+            for &id in &view.rows {
+                let Some(row) = self.rows.get_mut(&id) else { continue };
+                if row.add(now, &named, &real, key(path), step) {
+                    waiting.push((id, Rc::clone(&named)));
+                }
+                self.active.insert(id);
+            }
+        }
+        if is_wanted {
+            let dirs = &self.tree.dirs;
+            let pending = self.pending.entry(real).or_insert_with(|| Pending {
+                sign,
+                old: dirs.known(path),
+                is_blind: dirs.is_blind_to(path),
+                waiting: Vec::new(),
+            });
+            pending.sign = pending.sign.max(sign);
+            pending.waiting.append(&mut waiting);
+        } else if !self.tree.dirs.is_blind_to(path) {
+            let known = Stamp::read(path).map(|stamp| Known { stamp, hash: None });
+            self.tree.dirs.learn(path, known);
+        }
+    }
+
+    /// Finds out whether a file changed, and announces it to all who wait for that.
+    fn settle(&mut self, real: &Path) {
+        let Some(pending) = self.pending.remove(real) else { return };
+        let is_guarded = pending
+            .waiting
+            .iter()
+            .any(|(row, named)| self.rows.get(row).is_some_and(|row| row.is_guarding(named)));
+        let hash = |stamp: &Stamp| index::hash(real, stamp);
+        let (verdict, known) =
+            index::judge(pending.old, Stamp::read(real), pending.sign, is_guarded, hash);
+        self.tree.dirs.learn(real, known);
+        let verdict = if pending.is_blind { Verdict::Changed } else { verdict };
+        for (row, named) in pending.waiting {
+            if let Some(row) = self.rows.get_mut(&row) {
+                row.settle(&named, verdict);
+            }
+        }
+    }
+
+    /// Tells targets whose changes have waited long enough.
+    pub(super) fn flush_due(&mut self) {
+        if !self.outbox.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let is_due = |row: &Row| row.window.deadline().is_none_or(|deadline| deadline <= now);
+        let due: Vec<RowId> =
+            self.active.iter().copied().filter(|id| self.rows.get(id).is_none_or(is_due)).collect();
+        for id in due {
+            self.active.remove(&id);
+            let open = self.rows.get(&id).map(Row::open_files).unwrap_or_default();
+            for real in open {
+                self.settle(&real);
+            }
+            let Some(row) = self.rows.get_mut(&id) else { continue };
+            let is_idle = row.is_idle();
+            let (files, during_update) = row.take();
+            if !is_idle {
+                let target = row.target.id.clone();
+                self.post(target, BatchKind::Changed { files, during_update });
+            }
+        }
+    }
+}
+
+/// Tells files apart for the window.
+fn key(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,54 @@
+//! Updates that change their own inputs.
+
+use crate::instance::{Project, until};
+
+/// A second resource whose file is saved after the first one ran: what the watcher had to say about
+/// the first has been said when the second has run.
+const SENTINEL: &str =
+    "local_resource('sentinel', 'cp late seen', deps=['late'], allow_parallel=True)";
+
+#[test]
+fn an_update_that_writes_its_input_again_as_it_was_does_not_repeat() {
+    let cmd = "echo run >> runs; cp dep copy; cp copy dep; mv copy dep";
+    let project = Project::new(&format!("local_resource('a', '{cmd}', deps=['dep'])\n{SENTINEL}"));
+    project.write("dep", "text");
+    project.write("late", "0");
+    let instance = project.up();
+    for round in 1..=3 {
+        until("an update", || (project.lines("runs") >= round).then_some(()));
+        instance.wait_for_update("a", "ok");
+        project.write("late", &round.to_string());
+        until("the sentinel", || (project.read("seen") == round.to_string()).then_some(()));
+        let runs = project.lines("runs");
+        assert!(runs <= round + 1, "{runs} runs for {round} changes\n{}", project.log());
+        project.write("dep", &format!("text {round}"));
+    }
+}
+
+#[test]
+fn updates_that_keep_causing_each_other_are_held_and_say_why() {
+    let project = Project::new(
+        "local_resource('a', 'echo run >> runs; echo run >> dep', deps=['dep'])\n\
+         local_resource('b', 'touch b', deps=['other'], allow_parallel=True)",
+    );
+    project.write("dep", "");
+    let _instance = project.up();
+    let answer = until("the hold", || {
+        let output = project.engine(&["why", "--json", "a"]);
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+        (answer["hold"]["reason"] == "rebuild-loop").then_some(answer)
+    });
+    let dep = project.path("dep").display().to_string();
+    assert_eq!(answer["hold"]["file"], *dep);
+    assert_eq!(answer["hold"]["on"][0]["resource"], "a");
+    let runs = project.lines("runs");
+    assert!(runs <= 15, "{runs} runs");
+    let words = project.out(&["why", "a"]);
+    assert!(words.contains("its updates keep causing each other"), "{words}");
+    assert!(words.contains(&dep), "{words}");
+
+    // Others go on, and a trigger lifts the hold.
+    project.wait_for("b");
+    project.out(&["trigger", "a"]);
+    until("another run", || (project.lines("runs") > runs).then_some(()));
+}

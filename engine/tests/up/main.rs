@@ -1,0 +1,8 @@
+//! `engine up` as people run it: the real program on real projects, started, used, stopped and killed.
+
+mod commands;
+mod flood;
+mod instance;
+mod leaks;
+mod loops;
+mod reload;
