@@ -9,6 +9,10 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 ENGINE := $(TARGET_DIR)/release/engine
 TOOLS_DIR := $(or $(ENGINE_TOOLS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/engine-tools)
 
+# The cases mostly wait, so several run at once. On a busy machine one may come too late: it may try again.
+RUNTIME_JOBS ?= 8
+RUNTIME = python3 -B conformance-tests/runtime/run.py --check $(ENGINE) --quiet --retries 1 --jobs $(RUNTIME_JOBS)
+
 export PATH := $(TOOLS_DIR)/bin:$(PATH)
 
 .PHONY: help
@@ -17,15 +21,12 @@ help: ## Show this help
 
 .PHONY: up
 up: build ## Build the engine and run this repository's Tiltfile with it
-	@if $(ENGINE) up --help >/dev/null 2>&1; then \
-	    exec $(ENGINE) up; \
-	fi; \
-	echo "This engine evaluates Tiltfiles and cannot run them yet. It understands this one as:"; \
-	$(ENGINE) alpha tiltfile-result -f Tiltfile | python3 scripts/summarize.py
+	@exec $(ENGINE) up
 
 .PHONY: test
-test: tools lint build ## Check everything: format, lints, docs, tests, conformance, examples
+test: tools lint build ## Check everything: format, lints, docs, tests, conformance, run-time cases, examples
 	$(CARGO) test --locked --release --workspace
+	$(RUNTIME)
 
 .PHONY: lint
 lint: ## Check format, lints and documentation, with warnings denied
@@ -45,8 +46,12 @@ build: ## Build the engine as the tests use it
 conformance: tools build ## Compare the engine with what was recorded from Tilt
 	$(TARGET_DIR)/release/conformance-tests --quiet --check $(ENGINE)
 
+.PHONY: runtime
+runtime: tools build ## Compare what the engine does over time with what was recorded from Tilt
+	$(RUNTIME)
+
 .PHONY: bench
-bench: tools build ## Measure time and memory, beside Tilt if TILT_BIN is set
+bench: tools build ## Measure time and memory, beside Tilt if TILT_BIN is set; BENCH_QUICK=1 for a short run
 	scripts/bench.sh $(ENGINE)
 
 .PHONY: fuzz

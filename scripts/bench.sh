@@ -5,4 +5,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 tools="${ENGINE_TOOLS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/engine-tools}"
 export PATH="$tools/bin:$PATH"
-exec python3 scripts/bench.py "${1:-${CARGO_TARGET_DIR:-target}/release/engine}" ${TILT_BIN:+"$TILT_BIN"}
+exec python3 -B scripts/bench "${1:-${CARGO_TARGET_DIR:-target}/release/engine}" ${TILT_BIN:+"$TILT_BIN"}

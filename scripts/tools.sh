@@ -23,7 +23,7 @@ complete() { has_helm && has_kubectl; }
 # Installs Debian packages, where we may.
 install() {
     if [[ $(id -u) -ne 0 ]] || ! command -v apt-get >/dev/null; then
-        fail "please install: $*"
+        fail "please install $* (on Debian: sudo apt-get install $*)"
     fi
     say "installing $* from Debian"
     apt-get update -qq >&2 || true
