@@ -163,7 +163,7 @@ mod tests {
     fn check(mask: (&str, &str), input: &str, expected: &str) {
         let masks = [(Regex::new(&format!("(?m){}", mask.0)).unwrap(), Template::parse(mask.1))];
         let scrubber = Scrubber {
-            paths: vec![("/tmp/x/work".to_owned(), "$DIR"), ("/tmp/x".to_owned(), "$TMP")],
+            paths: vec![("/tmp/x/project".to_owned(), "$DIR"), ("/tmp/x".to_owned(), "$TMP")],
             masks: masks.into(),
         };
         assert_eq!(scrubber.text(input), expected);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn paths_become_names_with_the_longest_first() {
-        check(("never", ""), "/tmp/x/work/a /tmp/x/b", "$DIR/a $TMP/b");
+        check(("never", ""), "/tmp/x/project/a /tmp/x/b", "$DIR/a $TMP/b");
     }
 
     #[test]
