@@ -3,16 +3,12 @@
 
 pub mod duration;
 pub mod float;
-pub mod fnv;
 pub mod hex;
 pub mod json;
-pub mod label;
-pub mod os_error;
-pub mod path;
 pub mod pflag;
-pub mod quote;
-pub mod regexp;
 pub mod semver;
 pub mod spell;
 pub mod time;
 pub mod url;
+
+pub use engine_formats::golang::{fnv, label, os_error, path, quote, regexp};

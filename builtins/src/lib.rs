@@ -7,7 +7,6 @@ pub mod api;
 pub mod compose;
 pub mod diagnostic;
 pub mod dialect;
-pub mod docker;
 pub mod golang;
 pub mod host;
 pub mod kube_config;
@@ -24,6 +23,7 @@ mod loader;
 mod objects;
 mod session;
 
+pub use engine_formats::docker;
 pub use eval::{Evaluation, evaluate};
 pub use extension::repository_root;
 pub use session::{BuiltinCall, Request};

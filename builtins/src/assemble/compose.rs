@@ -13,7 +13,7 @@ use crate::{
     },
     diagnostic::Problem,
     docker::selector::RefSelector,
-    golang::{label::sanitize_name, path},
+    golang::path,
     session::Session,
 };
 
@@ -140,9 +140,7 @@ fn manifest(
         );
     }
     let is_built = |name: &String| {
-        !image_targets
-            .iter()
-            .any(|it| it.is_live_update_only && sanitize_name(&it.selector) == *name)
+        !image_targets.iter().any(|it| it.is_live_update_only && it.image_map_name == *name)
     };
     let image_maps =
         builds.iter().map(|it| images.get(*it).image_map_name()).filter(is_built).collect();

@@ -189,6 +189,7 @@ impl<'a> TargetMaker<'a> {
             build_details,
             is_live_update_only,
             file_watch_ignores: (!file_watch_ignores.is_empty()).then_some(file_watch_ignores),
+            image_map_name: build.image_map_name(),
         })
     }
 
@@ -361,7 +362,7 @@ pub(crate) fn check_live_updates(manifests: &[Manifest]) -> Vec<Problem> {
             DeployTarget::Local(_) => continue,
         };
         for target in targets.iter().filter(|it| !is_empty(&it.live_update_spec)) {
-            if !deployed.contains(&image_map_name(target)) {
+            if !deployed.contains(&target.image_map_name) {
                 continue;
             }
             let watched = watched_paths(target, targets);
@@ -395,10 +396,6 @@ fn live_update_problem(spec: &LiveUpdateSpec, watched: &[String]) -> Option<Prob
     None
 }
 
-fn image_map_name(target: &ImageTarget) -> String {
-    crate::golang::label::sanitize_name(&target.selector)
-}
-
 /// The paths whose changes reach an image, through the images it is built from first.
 fn watched_paths(target: &ImageTarget, targets: &[ImageTarget]) -> Vec<String> {
     let mut watched = Vec::new();
@@ -419,7 +416,7 @@ fn collect_watched<'a>(
         BuildDetails::Compose(it) => (vec![it.context.clone()], &[]),
     };
     for name in needs {
-        let dep = targets.iter().find(|it| image_map_name(it) == *name);
+        let dep = targets.iter().find(|it| it.image_map_name == *name);
         if let Some(dep) = dep.filter(|it| !visited.contains(&it.selector.as_str())) {
             collect_watched(dep, targets, visited, watched);
         }

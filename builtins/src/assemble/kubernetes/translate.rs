@@ -109,9 +109,8 @@ impl Translator<'_> {
             .map_err(|why| format!("getting image build info for {}: {why}", resource.name))?;
         let mut image_maps: Vec<String> = Vec::new();
         for name in builds.iter().map(|it| self.images.get(*it).image_map_name()) {
-            let is_live_update_only = image_targets
-                .iter()
-                .any(|it| it.is_live_update_only && sanitize_name(&it.selector) == name);
+            let is_live_update_only =
+                image_targets.iter().any(|it| it.is_live_update_only && it.image_map_name == name);
             if !is_live_update_only && !image_maps.contains(&name) {
                 image_maps.push(name);
             }

@@ -112,6 +112,13 @@ pub(crate) fn number_text(number: &Number) -> String {
 /// Appends a string in quotes, escaped as `encoding/json` does.
 pub fn escape_into(out: &mut String, text: &str, html: bool) {
     out.push('"');
+    // Most texts have nothing to escape. The first byte of both line separators is 0xe2.
+    let is_plain = |it: u8| it >= b' ' && !matches!(it, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2);
+    if text.bytes().fold(true, |all, it| all & is_plain(it)) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     let mut written = 0;
     for (at, c) in text.char_indices() {
         let special = c < ' '

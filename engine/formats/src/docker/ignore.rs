@@ -6,6 +6,9 @@ use regex::Regex;
 use crate::golang::{path, regexp};
 
 mod glob;
+mod rule;
+
+pub use rule::Rule;
 
 /// A pattern or ignore file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

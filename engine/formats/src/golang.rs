@@ -1,0 +1,9 @@
+//! The pieces of Go's library that names, patterns and Dockerfiles need: paths, regular expressions,
+//! quoting, label values and the words of system errors.
+
+pub mod fnv;
+pub mod label;
+pub mod os_error;
+pub mod path;
+pub mod quote;
+pub mod regexp;
