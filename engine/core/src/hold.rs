@@ -21,6 +21,8 @@ pub enum Hold {
     WaitingForDeps(Arc<[ResourceName]>),
     /// The cluster cannot be used.
     WaitingForCluster(&'static str),
+    /// Containers that can take the change are about to run.
+    WaitingForDeploy,
     /// Its updates keep changing its own inputs.
     RebuildLoop {
         /// A file that keeps changing.
@@ -53,6 +55,7 @@ impl Hold {
             Self::BuildingComponent(_) => "building-component",
             Self::WaitingForDeps(_) => "waiting-for-dep",
             Self::WaitingForCluster(_) => "waiting-for-cluster",
+            Self::WaitingForDeploy => "waiting-for-deploy",
             Self::RebuildLoop { .. } => "rebuild-loop",
         }
     }
@@ -65,7 +68,7 @@ impl Hold {
             Self::WaitingForLocal(name)
             | Self::WaitingForUncategorized(name)
             | Self::RebuildLoop { during: name, .. } => vec![resource(name)],
-            Self::Unparallelizable => Vec::new(),
+            Self::Unparallelizable | Self::WaitingForDeploy => Vec::new(),
             Self::BuildingComponent(images) => {
                 images.iter().map(|it| WaitsOn::Image(Arc::clone(it))).collect()
             }

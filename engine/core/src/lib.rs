@@ -1,12 +1,13 @@
 //! Pure decisions over manifests: no clock, no file, no process.
 //!
 //! [`graph`] knows which resource waits for which, [`scheduler`] what runs when, [`status`] how a resource
-//! does, [`session`] how `ci` ends.
+//! does, [`session`] how `ci` ends, [`live_update`] which files go into which running containers.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod graph;
 pub mod hold;
+pub mod live_update;
 pub mod plan;
 pub mod reason;
 pub mod resource;

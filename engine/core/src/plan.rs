@@ -66,8 +66,12 @@ fn outcome(action: Action, loaded: &mut Option<Loaded>, plan: &mut FirstRun) -> 
         }
         Action::StartUpdate { id, resource, .. } => {
             plan.updates.push(Arc::clone(&resource));
-            let observed =
-                Event::RuntimeObserved { resource, status: RuntimeStatus::Ok, is_satisfied: true };
+            let observed = Event::RuntimeObserved {
+                resource,
+                status: RuntimeStatus::Ok,
+                is_satisfied: true,
+                error: None,
+            };
             vec![Event::UpdateEnded { id, error: None }, observed]
         }
         Action::StartServe { id, .. } => {

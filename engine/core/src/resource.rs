@@ -86,10 +86,14 @@ pub struct Update {
     pub released_by: Option<ResourceName>,
     /// How many updates led to it that nobody outside asked for.
     pub depth: u32,
+    /// How many updates of this resource in a row, with this one, nobody outside asked for.
+    pub rounds: u32,
     /// When and how it ended.
     pub end: Option<UpdateEnd>,
     /// It was cancelled and leaves no trace, because the resource was disabled.
     pub is_forgotten: bool,
+    /// Whether running containers take the changes.
+    pub is_live: bool,
 }
 
 /// How an update ended.
@@ -188,6 +192,12 @@ pub struct Resource {
     pub last_pid: u32,
     /// What executors of clusters and Compose say about it.
     pub observed: Option<RuntimeStatus>,
+    /// What is wrong with what it deployed, in its executor's words.
+    pub runtime_error: Option<String>,
+    /// Parts whose changes its containers can take while they run.
+    pub(crate) live_targets: Arc<[Arc<str>]>,
+    /// Its containers could not take a change; nothing but a good build helps.
+    pub(crate) is_live_broken: bool,
     /// What it waits for.
     pub hold: Option<Hold>,
     /// Dependencies that were never ready.
@@ -200,6 +210,7 @@ pub struct Resource {
 
 impl Resource {
     pub(crate) fn new(manifest: Arc<Manifest>, tiltfile: ResourceName) -> Self {
+        let live_targets = live_targets(&manifest);
         Self {
             name: manifest.name.as_str().into(),
             local: local_of(&manifest),
@@ -219,6 +230,9 @@ impl Resource {
             server: None,
             last_pid: 0,
             observed: None,
+            runtime_error: None,
+            live_targets,
+            is_live_broken: false,
             hold: None,
             missing_deps: Arc::default(),
             wants_since: None,
@@ -330,4 +344,11 @@ pub(crate) fn local_of(manifest: &Manifest) -> Option<Arc<LocalTarget>> {
         DeployTarget::Local(target) => Some(Arc::new(target.as_ref().clone())),
         DeployTarget::Kubernetes(_) | DeployTarget::Compose(_) => None,
     }
+}
+
+/// The images with a live update, and those that they are built from.
+pub(crate) fn live_targets(manifest: &Manifest) -> Arc<[Arc<str>]> {
+    let images = manifest.image_targets.as_deref().unwrap_or_default();
+    let live = images.iter().filter(|it| it.live_update_reconciler);
+    live.flat_map(|it| it.with_bases(images)).map(|it| Arc::from(it.id())).collect()
 }

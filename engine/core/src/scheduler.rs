@@ -10,7 +10,9 @@ use std::{
 
 use crate::{
     reason::Reason,
-    resource::{EnableState, HISTORY, Resource, ResourceName, ServeId, UpdateEnd, UpdateId},
+    resource::{
+        ConfigChange, EnableState, HISTORY, Resource, ResourceName, ServeId, UpdateEnd, UpdateId,
+    },
     tiltfile::Tiltfile,
     time::Time,
 };
@@ -19,6 +21,7 @@ mod action;
 mod changes;
 mod event;
 mod invalidate;
+mod live;
 mod loops;
 mod pick;
 mod reload;
@@ -102,6 +105,7 @@ impl Scheduler {
     pub fn step(&mut self, now: Time, event: Event) -> Vec<Action> {
         self.take_in(now, event);
         self.start_loads(now);
+        self.start_live_updates(now);
         self.start_updates(now);
         self.reconcile_servers();
         std::mem::take(&mut self.actions)
@@ -196,6 +200,7 @@ impl Scheduler {
             }
             Event::StopRequested { resource, at } => self.stop_requested(&resource, at),
             Event::UpdateEnded { id, error } => self.update_ended(now, id, error),
+            Event::FellBack { id } => self.fell_back(now, id),
             Event::ServeStarted { id, pid } => self.serve_started(now, id, pid),
             Event::ServeReady { id, is_ready } => self.serve_ready(now, id, is_ready),
             Event::ServeEnded { id } => self.serve_ended(now, id),
@@ -206,9 +211,11 @@ impl Scheduler {
                     self.clusters.remove(cluster);
                 }
             }
-            Event::RuntimeObserved { resource, status, is_satisfied } => {
+            Event::TimePassed => {}
+            Event::RuntimeObserved { resource, status, is_satisfied, error } => {
                 if let Some(&at) = self.index.get(&resource) {
                     self.resources[at].observed = Some(status);
+                    self.resources[at].runtime_error = error;
                     if is_satisfied {
                         self.became_ready(now, at);
                     }
@@ -276,10 +283,19 @@ impl Scheduler {
         if update.is_forgotten {
             return;
         }
+        let is_cut_off =
+            error.is_some() && pick::unusable_cluster(self, &self.resources[at]).is_some();
         let resource = &mut self.resources[at];
+        if is_cut_off {
+            // What failed because its cluster went away runs again when that is back.
+            let again =
+                update.config.clone().unwrap_or(ConfigChange { at: now, files: Vec::new() });
+            resource.config_change.get_or_insert(again);
+        }
         if error.is_none() {
             resource.last_success = Some(now);
             resource.last_good = Some(id);
+            resource.is_live_broken = false;
         }
         let is_ready = error.is_none() && resource.is_ready_once_updated();
         update.end = Some(UpdateEnd { at: now, error });

@@ -161,20 +161,23 @@ fn runtime_target(resource: &Resource) -> Option<Target> {
     }
 }
 
-/// What executors of clusters and Compose say. How pods fail is theirs to say once they do.
+/// What executors of clusters and Compose say. Services are taken for ready as long as nothing is wrong with them.
 fn observed_state(resource: &Resource, waiting: TargetState) -> TargetState {
+    let is_service = matches!(resource.manifest.deploy_target, DeployTarget::Compose(_));
+    let deployed = resource.last_success;
     match resource.runtime_status() {
         RuntimeStatus::Pending => waiting,
         RuntimeStatus::Ok => TargetState::Active {
-            since: resource.last_success,
+            since: deployed,
             is_ready: true,
-            last_ready: resource.last_ready,
+            last_ready: if is_service { deployed } else { resource.last_ready },
         },
-        RuntimeStatus::Error => TargetState::Terminated {
-            since: resource.last_success,
-            at: None,
-            error: Some("unknown error".to_owned()),
-        },
+        RuntimeStatus::Error => {
+            let error =
+                resource.runtime_error.clone().unwrap_or_else(|| "unknown error".to_owned());
+            let since = deployed.filter(|_| !is_service);
+            TargetState::Terminated { since, at: None, error: Some(error) }
+        }
         RuntimeStatus::Unknown | RuntimeStatus::NotApplicable | RuntimeStatus::None => {
             TargetState::Inactive
         }

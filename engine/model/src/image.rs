@@ -39,6 +39,43 @@ pub struct ImageTarget {
     pub is_live_update_only: bool,
     /// Files whose changes do not matter.
     pub file_watch_ignores: Option<Vec<IgnoreDef>>,
+    /// The name of its image map object.
+    #[serde(skip)]
+    pub image_map_name: String,
+}
+
+impl ImageTarget {
+    /// Names of the image maps that it is built from.
+    #[must_use]
+    pub fn image_maps(&self) -> &[String] {
+        match &self.build_details {
+            BuildDetails::Docker(build) => &build.image_maps,
+            BuildDetails::Custom(build) => &build.image_maps,
+            BuildDetails::Compose(_) => &[],
+        }
+    }
+
+    /// What its file watch is called.
+    #[must_use]
+    pub fn id(&self) -> String {
+        format!("image:{}", self.image_map_name)
+    }
+
+    /// It and all images that it is built from, of those in `all`.
+    #[must_use]
+    pub fn with_bases<'a>(&'a self, all: &'a [Self]) -> Vec<&'a Self> {
+        let mut found = vec![self];
+        let mut next = 0;
+        while let Some(image) = found.get(next) {
+            let bases = all.iter().filter(|it| image.image_maps().contains(&it.image_map_name));
+            let new: Vec<&Self> = bases
+                .filter(|it| !found.iter().any(|known| known.selector == it.selector))
+                .collect();
+            found.extend(new);
+            next += 1;
+        }
+        found
+    }
 }
 
 /// A replaced container command.

@@ -14,7 +14,7 @@ pub mod settings;
 
 mod json;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use compose::{ComposeProject, ComposeSpec, ComposeTarget};
 pub use image::{
@@ -30,7 +30,9 @@ pub use kubernetes::{
 };
 pub use link::{Link, Url};
 pub use load::{Load, ObjectSet, Secret};
-pub use local::{CmdSpec, ExecAction, HttpGetAction, LocalTarget, Probe, TcpSocketAction};
+pub use local::{
+    CmdSpec, ExecAction, HttpGetAction, HttpHeader, LocalTarget, Probe, TcpSocketAction,
+};
 pub use manifest::{DeployTarget, Manifest, TriggerMode};
 pub use settings::{
     CiSettings, DockerPruneSettings, Hashes, IgnorePatterns, RegistryHosting, TelemetrySettings,
@@ -60,8 +62,8 @@ impl Cmd {
 }
 
 /// Files that do not count as inputs: everything under `base_path`, or what the patterns match there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct IgnoreDef {
     /// The absolute path the patterns are relative to.
     pub base_path: String,

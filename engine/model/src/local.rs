@@ -1,6 +1,6 @@
 //! Processes on this machine as a resource.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Cmd, IgnoreDef, Link};
 
@@ -29,7 +29,8 @@ pub struct LocalTarget {
 }
 
 /// A command of the API.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CmdSpec {
     /// The program and its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -43,8 +44,8 @@ pub struct CmdSpec {
 }
 
 /// How a server says that it is ready.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Probe {
     /// By the exit code of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +79,8 @@ fn is_zero(value: &i32) -> bool {
 }
 
 /// Ready when a command succeeds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ExecAction {
     /// The command.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -86,7 +88,8 @@ pub struct ExecAction {
 }
 
 /// Ready when an HTTP request is answered well.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct HttpGetAction {
     /// The path.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -100,12 +103,23 @@ pub struct HttpGetAction {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub scheme: String,
     /// Headers of the request; Tiltfiles cannot set them, objects of the API can.
-    #[serde(skip)]
-    pub http_headers: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub http_headers: Vec<HttpHeader>,
+}
+
+/// A header of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HttpHeader {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
 }
 
 /// Ready when a connection is accepted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TcpSocketAction {
     /// The port.
     pub port: i32,

@@ -43,6 +43,8 @@ pub enum Action {
         files: Vec<Arc<str>>,
         /// Whether nothing that was built or deployed before may be used.
         is_full_rebuild: bool,
+        /// Whether the containers that run take the changes; nothing is built.
+        is_live: bool,
     },
     /// Stop an update; it still ends.
     CancelUpdate {

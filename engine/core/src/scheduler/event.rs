@@ -98,6 +98,11 @@ pub enum Event {
         /// What went wrong, if anything.
         error: Option<String>,
     },
+    /// An update of running containers could not be done: everything is built instead.
+    FellBack {
+        /// Which update.
+        id: UpdateId,
+    },
     /// The process of a server runs.
     ServeStarted {
         /// Which run.
@@ -124,6 +129,8 @@ pub enum Event {
         /// Whether it can.
         is_usable: bool,
     },
+    /// It is as late as [`Scheduler::wake_at`](crate::Scheduler::wake_at) said.
+    TimePassed,
     /// An executor has looked at what it deployed.
     RuntimeObserved {
         /// The resource.
@@ -132,6 +139,8 @@ pub enum Event {
         status: RuntimeStatus,
         /// Whether dependents may start.
         is_satisfied: bool,
+        /// What went wrong, if it is known.
+        error: Option<String>,
     },
 }
 

@@ -26,7 +26,7 @@ pub(super) fn scheduler() -> Scheduler {
 ///
 /// Flags: `manual`, `noinit`, `manual-noinit` say when it updates, `parallel`, `serve`, `probe`, `nocmd`
 /// what it runs, `v2` that it runs something else, `k8s`, `job`, `ignore-pods`, `compose` and `image` that
-/// it is deployed.
+/// it is deployed, and `live` that its containers take changes of their image.
 pub(super) fn manifest(notation: &str) -> Manifest {
     let (head, flags) = notation.split_once('/').unwrap_or((notation, ""));
     let (name, deps) = head.split_once(':').unwrap_or((head, ""));
@@ -133,11 +133,12 @@ pub(super) fn image(selector: &str, flags: &[&str]) -> ImageTarget {
         override_args: None,
         live_update_name: String::new(),
         live_update_spec: LiveUpdateSpec::default(),
-        live_update_reconciler: false,
+        live_update_reconciler: flags.contains(&"live"),
         docker_image_name: String::new(),
         cmd_image_name: String::new(),
         build_details: BuildDetails::Docker(Box::new(build)),
         is_live_update_only: false,
         file_watch_ignores: None,
+        image_map_name: selector.to_owned(),
     }
 }

@@ -1,5 +1,9 @@
 //! Finds updates that cause each other: a file that changes while something updates is that update's
 //! doing, unless something outside shows otherwise.
+//!
+//! Somebody who saves all the time while something slow updates looks the same. So a chain of updates that has
+//! become too long goes on after pauses only, each longer than the one before: what changes in a pause is nobody's
+//! doing but the user's, and an update after a pause that changes nothing ends the chain with everything up to date.
 
 use std::sync::Arc;
 
@@ -11,8 +15,17 @@ use crate::{
     time::Time,
 };
 
-/// After so many updates in a row that only other updates caused, the next one is held.
+/// After so many updates in a row that only other updates caused, the next one is held for a while.
 pub(super) const ROUNDS: u32 = 10;
+
+/// So many of them must be the resource's own: others may loop while it has nothing to do with that.
+const OWN_ROUNDS: u32 = 3;
+
+/// So many more are tried after pauses; the next one is held until something outside happens.
+pub(super) const TRIALS: u32 = 3;
+
+/// How long the first of them waits; each further one waits twice as long.
+const PAUSE_MILLIS: i64 = 1_000;
 
 /// A change may be seen so much later than the end of the update that made it.
 const ECHO_MILLIS: i64 = 50;
@@ -68,12 +81,36 @@ pub(super) fn next_depth(resource: &Resource) -> u32 {
     depths.min().unwrap_or(0)
 }
 
+/// How many of the resource's latest updates in a row nobody outside asked for.
+pub(super) fn own_rounds(resource: &Resource) -> u32 {
+    resource.history.front().map_or(0, |it| it.rounds)
+}
+
 /// The hold of a resource whose updates keep causing each other.
-pub(super) fn hold(resource: &Resource) -> Option<Hold> {
-    if next_depth(resource) <= ROUNDS {
+pub(super) fn hold(resource: &Resource, now: Time) -> Option<Hold> {
+    let is_loop = next_depth(resource) > ROUNDS && own_rounds(resource) >= OWN_ROUNDS;
+    if !is_loop || trial_at(resource, now).is_some_and(|it| it <= now) {
         return None;
     }
     let change = resource.pending.first()?;
     let during = Arc::clone(&change.suspect.as_ref()?.resource);
     Some(Hold::RebuildLoop { file: Arc::clone(&change.path), during })
+}
+
+/// When a resource whose updates seem to cause each other may try once more.
+fn trial_at(resource: &Resource, now: Time) -> Option<Time> {
+    let trial = next_depth(resource).checked_sub(ROUNDS + 1).filter(|it| *it < TRIALS)?;
+    // The pause begins when nothing but the pause keeps it from updating.
+    let since = resource.wants_since.unwrap_or(now);
+    Some(since.plus_millis(PAUSE_MILLIS << trial))
+}
+
+impl Scheduler {
+    /// When time alone lets something start: [`Event::TimePassed`](super::Event::TimePassed) is due then.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Time> {
+        let held = self.tracking.held.iter().map(|at| &self.resources[*at]);
+        let looping = held.filter(|it| matches!(it.hold, Some(Hold::RebuildLoop { .. })));
+        looping.filter_map(|it| trial_at(it, it.wants_since?)).min()
+    }
 }

@@ -10,7 +10,7 @@ use crate::{
     hold::Hold,
     reason::Reason,
     resource::{EnableState, Resource, ResourceName, Update, UpdateId},
-    scheduler::{Action, Scheduler, loops},
+    scheduler::{Action, Scheduler, live, loops},
     time::Time,
 };
 
@@ -22,7 +22,7 @@ impl Scheduler {
     pub(super) fn start_updates(&mut self, now: Time) {
         loop {
             self.sort_dirty();
-            let holds = holds(self);
+            let holds = holds(self, now);
             let next = next(self, &holds).filter(|_| n_running(self) < self.max_parallel);
             match next {
                 Some(at) => self.start_update(now, at),
@@ -57,7 +57,9 @@ impl Scheduler {
         let released_by = self.released_by(&self.resources[at]);
         let resource = &mut self.resources[at];
         let (reason, depth) = (resource.next_reason(), loops::next_depth(resource));
+        let rounds = if depth > 0 { loops::own_rounds(resource) + 1 } else { 0 };
         let is_full_rebuild = is_full_rebuild(resource, reason);
+        let is_live = live::applies(resource);
         let changes = std::mem::take(&mut resource.pending);
         let config = resource.config_change.take();
         let mut files: Vec<Arc<str>> = config.iter().flat_map(|it| it.files.clone()).collect();
@@ -77,8 +79,10 @@ impl Scheduler {
             config,
             released_by,
             depth,
+            rounds,
             end: None,
             is_forgotten: false,
+            is_live,
         });
         resource.wants_since = None;
         self.queue.retain(|it| *it != name);
@@ -90,6 +94,7 @@ impl Scheduler {
             reason,
             files,
             is_full_rebuild,
+            is_live,
         });
     }
 
@@ -103,7 +108,7 @@ impl Scheduler {
 }
 
 /// Whether a trigger wants everything done again, or only what changed.
-fn is_full_rebuild(resource: &Resource, reason: Reason) -> bool {
+pub(super) fn is_full_rebuild(resource: &Resource, reason: Reason) -> bool {
     let only_files = reason.triggers().with(Reason::FILES) == reason && reason.has(Reason::FILES);
     !reason.triggers().is_empty() && (resource.is_auto_on_change() || !only_files)
 }
@@ -111,13 +116,15 @@ fn is_full_rebuild(resource: &Resource, reason: Reason) -> bool {
 /// Those that want to update and do not, in order, each with what it waits for.
 type Holds = Vec<(usize, Option<Hold>)>;
 
-/// All updates, also those whose resource is gone.
+/// All updates that take a slot, also those whose resource is gone.
 fn n_running(all: &Scheduler) -> usize {
-    all.tracking.running.len() + all.leaving_updates.len()
+    running(all).count() + all.leaving_updates.len()
 }
 
+/// Those that update, but for changes that their containers take.
 fn running(all: &Scheduler) -> impl Iterator<Item = &Resource> {
-    all.tracking.running.iter().map(|at| &all.resources[*at])
+    let running = all.tracking.running.iter().map(|at| &all.resources[*at]);
+    running.filter(|it| it.current.as_ref().is_some_and(|it| !it.is_live))
 }
 
 fn waiting(all: &Scheduler) -> impl Iterator<Item = (usize, &Resource)> {
@@ -125,7 +132,7 @@ fn waiting(all: &Scheduler) -> impl Iterator<Item = (usize, &Resource)> {
     wanting.filter(|(_, it)| it.current.is_none())
 }
 
-fn holds(all: &Scheduler) -> Holds {
+fn holds(all: &Scheduler, now: Time) -> Holds {
     if let Some(hold) = hold_of_everything(all) {
         return waiting(all).map(|(at, _)| (at, Some(hold.clone()))).collect();
     }
@@ -140,7 +147,8 @@ fn holds(all: &Scheduler) -> Holds {
             .or_else(|| unready_deps(it))
             .or_else(|| unusable_cluster(all, it))
             .or_else(|| is_leaving(all, it))
-            .or_else(|| loops::hold(it))
+            .or_else(|| live::hold(it))
+            .or_else(|| loops::hold(it, now))
     };
     waiting(all).map(|(at, it)| (at, hold(it))).collect()
 }
@@ -180,11 +188,11 @@ fn next(all: &Scheduler, holds: &Holds) -> Option<usize> {
 }
 
 fn images(resource: &Resource) -> impl Iterator<Item = &str> {
-    resource.manifest.image_targets.iter().flatten().map(|it| it.selector.as_str())
+    resource.manifest.image_targets.iter().flatten().map(|it| it.image_map_name.as_str())
 }
 
 /// Work for a cluster waits until it can be used; local work needs none.
-fn unusable_cluster(all: &Scheduler, resource: &Resource) -> Option<Hold> {
+pub(super) fn unusable_cluster(all: &Scheduler, resource: &Resource) -> Option<Hold> {
     let cluster = match resource.manifest.deploy_target {
         DeployTarget::Local(_) => return None,
         DeployTarget::Kubernetes(_) => "default",

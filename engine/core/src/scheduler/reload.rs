@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use engine_model::{DeployTarget, Manifest};
 
 use crate::{
-    resource::{ConfigChange, Resource, ResourceName, local_of},
+    resource::{ConfigChange, Resource, ResourceName, live_targets, local_of},
     scheduler::{Action, Leaving, Loaded, Scheduler, invalidates},
     time::Time,
 };
@@ -66,6 +66,7 @@ impl Scheduler {
         resource.trigger_mode = manifest.trigger_mode;
         let is_equal = *old == **manifest;
         resource.manifest = Arc::clone(manifest);
+        resource.live_targets = live_targets(manifest);
         if is_equal {
             return;
         }

@@ -5,6 +5,7 @@
 mod changes;
 mod ci;
 mod dependencies;
+mod live;
 mod loops;
 mod picking;
 mod reload;

@@ -18,7 +18,7 @@ impl Scheduler {
         if self.resources[at].is_disabled() {
             return;
         }
-        let deps = if with_deps { self.manual_deps_that_never_ran(name) } else { Vec::new() };
+        let deps = if with_deps { self.deps_without_success(name) } else { Vec::new() };
         for at in deps.into_iter().chain([at]) {
             let resource = &mut self.resources[at];
             let before = resource.triggered;
@@ -41,13 +41,13 @@ impl Scheduler {
     /// Names of the dependencies that a trigger with dependencies starts besides.
     #[must_use]
     pub fn deps_to_trigger(&self, name: &str) -> Vec<String> {
-        let deps = self.manual_deps_that_never_ran(name).into_iter();
+        let deps = self.deps_without_success(name).into_iter();
         deps.map(|at| self.resources[at].name.to_string()).collect()
     }
 
     /// What a trigger with dependencies starts besides: dependencies of all degrees, deepest first, that
-    /// nobody else starts.
-    fn manual_deps_that_never_ran(&self, name: &str) -> Vec<usize> {
+    /// never succeeded and that nobody else starts.
+    fn deps_without_success(&self, name: &str) -> Vec<usize> {
         let manifests = self.resources.iter().map(|it| it.manifest.as_ref());
         let Ok(graph) = ResourceGraph::new(manifests) else { return Vec::new() };
         let needed = graph.all_deps_of(name);
@@ -56,7 +56,9 @@ impl Scheduler {
             .filter_map(|it| self.index.get(it.as_str()).copied())
             .filter(|at| {
                 let dep = &self.resources[*at];
-                !dep.is_disabled() && !dep.is_auto_init() && !dep.has_started_once()
+                let starts_by_itself = dep.is_auto_init() && dep.history.is_empty();
+                let has_succeeded = dep.last_success.is_some();
+                !dep.is_disabled() && dep.current.is_none() && !has_succeeded && !starts_by_itself
             })
             .collect()
     }

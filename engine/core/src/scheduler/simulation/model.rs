@@ -133,8 +133,8 @@ impl Model {
             Event::ServeStarted { id, .. } => self.server_runs(*id),
             Event::ServeReady { id, is_ready } => self.server_is_ready(*id, *is_ready),
             Event::ServeEnded { id } => drop(self.servers.remove(id)),
-            // Clusters can be used from the start.
-            Event::ClusterChanged { .. } => {}
+            // Clusters can be used from the start, and no image here has a live update.
+            Event::ClusterChanged { .. } | Event::FellBack { .. } | Event::TimePassed => {}
             Event::RuntimeObserved { resource, is_satisfied, .. } => {
                 if let Some(it) = self.resources.get_mut(resource) {
                     it.was_ready |= is_satisfied;
@@ -236,7 +236,11 @@ impl Model {
         }
         found.retain(|it| {
             self.resources.get(it).is_some_and(|it| {
-                it.enable != EnableState::Disabled && !it.starts_by_itself() && it.never_ran()
+                let waits_for_its_turn = it.starts_by_itself() && it.never_ran();
+                it.enable != EnableState::Disabled
+                    && it.running.is_none()
+                    && it.last_success.is_none()
+                    && !waits_for_its_turn
             })
         });
         found

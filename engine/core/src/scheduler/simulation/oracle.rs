@@ -24,7 +24,7 @@ pub(super) fn foretell(scheduler: &Scheduler, now: Time, event: Event) -> Foreto
     copy.start_loads(now);
     let mut starts = Vec::new();
     loop {
-        let (next, holds) = choose(&copy);
+        let (next, holds) = choose(&copy, now);
         let n_running = running(&copy).count() + copy.leaving_updates.len();
         let Some(name) = next.filter(|_| n_running < copy.max_parallel()) else {
             return Foretold { starts, holds };
@@ -54,7 +54,7 @@ fn running(all: &Scheduler) -> impl Iterator<Item = &Resource> {
 
 type Holds = BTreeMap<Arc<str>, Hold>;
 
-fn choose(all: &Scheduler) -> (Option<Arc<str>>, Holds) {
+fn choose(all: &Scheduler, now: Time) -> (Option<Arc<str>>, Holds) {
     let eligible: Vec<&Resource> =
         all.resources().iter().filter(|it| is_eligible(all, it)).collect();
     let mut holds = Holds::new();
@@ -84,7 +84,7 @@ fn choose(all: &Scheduler) -> (Option<Arc<str>>, Holds) {
             is_there.then(|| Hold::WaitingForLocal(Arc::clone(&it.name)))
         },
         // Our own: updates that cause each other.
-        &rebuild_loop,
+        &|it| rebuild_loop(it, now),
     ];
     for rule in rules {
         for it in &eligible {
@@ -198,13 +198,25 @@ fn images(it: &Resource) -> Vec<Arc<str>> {
     it.manifest.image_targets.iter().flatten().map(|it| it.selector.as_str().into()).collect()
 }
 
-fn rebuild_loop(it: &Resource) -> Option<Hold> {
+fn rebuild_loop(it: &Resource, now: Time) -> Option<Hold> {
     let is_only_files = it.triggered.is_empty()
         && it.config_change.is_none()
         && !(it.is_auto_init() && it.history.is_empty());
     let first = it.pending.first()?;
     let is_loop = it.pending.iter().all(|it| it.suspect.as_ref().is_some_and(|it| it.depth >= 10));
     (is_only_files && is_loop).then_some(())?;
+    // Not if it is new to the chain.
+    it.history.front().filter(|it| it.rounds >= 3)?;
+    // After 1, 2 and 4 seconds it is tried again.
+    let depths = it.pending.iter().filter_map(|it| it.suspect.as_ref()).map(|it| it.depth);
+    let pause = match depths.min()? {
+        10 => 1_000,
+        11 => 2_000,
+        12 => 4_000,
+        _ => i64::MAX / 1_000,
+    };
+    let waited = it.wants_since.map_or(0, |since| now.micros_since(since) / 1_000);
+    (waited < pause).then_some(())?;
     let during = Arc::clone(&first.suspect.as_ref()?.resource);
     Some(Hold::RebuildLoop { file: Arc::clone(&first.path), during })
 }

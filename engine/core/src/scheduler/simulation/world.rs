@@ -93,7 +93,12 @@ impl World {
 
     pub(super) fn run(&mut self, op: &Op) {
         match op {
-            Op::Clock(millis) => self.now = self.now.plus_millis(i64::from(*millis)),
+            Op::Clock(millis) => {
+                self.now = self.now.plus_millis(i64::from(*millis));
+                if self.scheduler.wake_at().is_some_and(|it| it <= self.now) {
+                    self.step(Event::TimePassed);
+                }
+            }
             Op::Rewrite { tiltfile, resource, spec } => {
                 let written = &mut self.written[usize::from(tiltfile.is_multiple_of(8))];
                 let at = usize::from(*resource) % N_NAMES;
@@ -190,6 +195,7 @@ impl World {
                 resource: name(resource),
                 status: if is_ready { RuntimeStatus::Ok } else { RuntimeStatus::Error },
                 is_satisfied: is_ready,
+                error: None,
             },
             Op::Noise { id, what } => self.noise(u64::from(id), what)?,
             Op::Clock(_) | Op::Rewrite { .. } | Op::Loop { .. } => return None,
@@ -282,6 +288,9 @@ impl World {
         while let Some(event) = self.next_answer() {
             assert!(self.n_steps < limit, "it does not settle");
             self.now = self.now.plus_millis(100);
+            if let (Event::TimePassed, Some(at)) = (&event, self.scheduler.wake_at()) {
+                self.now = self.now.max(at);
+            }
             self.step(event);
         }
         self.model.check_settled(&self.scheduler);
@@ -303,8 +312,10 @@ impl World {
         if let Some((id, _)) = self.servers.iter().find(|(_, has_run)| !**has_run) {
             return Some(Event::ServeStarted { id: *id, pid: 1 });
         }
-        let unready = self.model.unready_servers().next()?;
-        Some(Event::ServeReady { id: unready, is_ready: true })
+        if let Some(unready) = self.model.unready_servers().next() {
+            return Some(Event::ServeReady { id: unready, is_ready: true });
+        }
+        self.scheduler.wake_at().map(|_| Event::TimePassed)
     }
 }
 

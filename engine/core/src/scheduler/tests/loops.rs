@@ -90,7 +90,7 @@ fn an_outside_change_lifts_the_hold() {
         > change a out
         > ok a
           a waits: rebuild-loop [a] by out
-        > +1000
+        > +500
         > change a in
           update a: changed in out
         > ok a
@@ -111,7 +111,7 @@ fn an_outside_change_of_the_same_file_lifts_the_hold() {
         > change a out
         > ok a
           a waits: rebuild-loop [a] by out
-        > +1000
+        > +500
         > change a out
           update a: changed out
         > ok a
@@ -134,10 +134,10 @@ fn an_outside_change_lifts_the_hold_even_while_something_else_runs() {
         > change a out
         > ok a
           a waits: rebuild-loop [a] by out
-        > +1000
+        > +500
         > change b x
           update b: changed x
-        > +1000
+        > +200
         > change a out
           update a: changed out
     "#]]);
@@ -214,5 +214,117 @@ fn a_user_who_saves_while_the_update_runs_is_not_held_once_it_is_quiet() {
         > ok a
         > 5 times +500, change a in, ok a
           5 updates
+    "#]]);
+}
+
+#[test]
+fn a_real_loop_is_tried_again_three_times_and_then_no_more() {
+    check(&expect![[r#"
+        > load a
+          update a: Initial Build
+        > ok a
+        > +1000
+        > change a in
+          update a: changed in
+        > 10 times change a out, ok a
+          10 updates
+        > change a out
+        > ok a
+          a waits: rebuild-loop [a] by out
+        > +999
+        > +1
+          update a: changed out
+        > change a out
+        > ok a
+          a waits: rebuild-loop [a] by out
+        > +1999
+        > +1
+          update a: changed out
+        > change a out
+        > ok a
+          a waits: rebuild-loop [a] by out
+        > +4000
+          update a: changed out
+        > change a out
+        > ok a
+          a waits: rebuild-loop [a] by out
+        > +3600000
+        > status
+          a: update pending, runtime not_applicable, up to date: UpdatePending, ready: UpdatePending, pending changes
+    "#]]);
+}
+
+#[test]
+fn who_saves_during_ten_updates_in_a_row_ends_up_to_date() {
+    check(&expect![[r#"
+        > load a
+          update a: Initial Build
+        > ok a
+        > +1000
+        > change a in
+          update a: changed in
+        > 10 times +500, change a in, +500, ok a
+          10 updates
+        > +500
+        > change a in
+        > +500
+        > ok a
+          a waits: rebuild-loop [a] by in
+        > +1000
+          update a: changed in
+        > +500
+        > ok a
+        > status
+          a: update ok, runtime not_applicable, up to date: yes, ready: yes
+        > 10 times +500, change a in, +500, ok a
+          10 updates
+    "#]]);
+}
+
+#[test]
+fn who_saves_in_a_pause_waits_no_longer() {
+    check(&expect![[r#"
+        > load a
+          update a: Initial Build
+        > ok a
+        > +1000
+        > change a in
+          update a: changed in
+        > 10 times +500, change a in, +500, ok a
+          10 updates
+        > +500
+        > change a in
+        > ok a
+          a waits: rebuild-loop [a] by in
+        > +400
+        > change a in
+          update a: changed in
+        > ok a
+    "#]]);
+}
+
+#[test]
+fn a_resource_beside_a_loop_updates_at_once() {
+    check(&expect![[r#"
+        > load a/parallel b/parallel
+          update a: Initial Build
+          update b: Initial Build
+        > ok a
+        > ok b
+        > +1000
+        > change a in
+          update a: changed in
+        > 10 times change a out, ok a
+          10 updates
+        > change b x
+          update b: changed x
+        > ok b
+        > change a out
+        > ok a
+          a waits: rebuild-loop [b] by out
+        > +1000
+        > change b x
+          update b: changed x
+        > ok b
     "#]]);
 }

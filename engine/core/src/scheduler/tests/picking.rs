@@ -307,3 +307,17 @@ fn no_slots_at_all_count_as_one() {
           update a: Initial Build
     "#]]);
 }
+
+#[test]
+fn what_docker_cuts_off_fails_and_runs_again_when_docker_is_back() {
+    check(&expect![[r#"
+        > load web/compose
+          update web: Initial Build
+        > gone
+        > fail web
+          web waits: waiting-for-cluster [docker]
+        > back
+          update web: Config Changed
+        > fail web
+    "#]]);
+}

@@ -8,6 +8,8 @@
 //! change a FILES         files of `a` change                 late 5 a x    `x` changed 5 ms ago
 //! trigger a, with-deps a, mode a manual, on/off/unknown/error a, stop a
 //! ok a, fail a           its latest update ends              run/ready/unready/exit a    its server
+//! change-image a FILES   files of its image change           fell-back a   its containers cannot take them
+//! healthy/coming/down a  its container is up, comes up, is down
 //! +20                    20 ms pass                          -20           the clock is set back
 //! 10 times ok a, ok b    so many rounds of these; only updates are counted
 //! status, ci, queue      show how everything does
@@ -80,6 +82,9 @@ impl World {
     fn run(&mut self, command: &str, words: &[&str]) {
         if let Ok(millis) = command.parse::<i64>() {
             self.now = self.now.plus_millis(millis);
+            if self.scheduler.wake_at().is_some_and(|it| it <= self.now) {
+                self.step(Event::TimePassed);
+            }
             return;
         }
         let first = words.first().copied().unwrap_or_default();
@@ -104,6 +109,12 @@ impl World {
                 let seen = self.now.plus_millis(-first.parse::<i64>().unwrap());
                 files_changed(&words[1].into(), vec![words[2].into()], seen)
             }
+            "change-image" => Event::FilesChanged {
+                resource,
+                target: "image:shared".into(),
+                files: rest(),
+                at: self.now,
+            },
             "trigger" => trigger(resource, words.get(1).copied(), false),
             "with-deps" => trigger(resource, None, true),
             "mode" => Event::TriggerModeSet { resource, mode: mode(words[1]) },
@@ -116,13 +127,31 @@ impl World {
             "fail" => {
                 Event::UpdateEnded { id: self.updates[&resource], error: Some("boom".to_owned()) }
             }
+            "gone" => Event::ClusterChanged { cluster: "docker", is_usable: false },
+            "back" => Event::ClusterChanged { cluster: "docker", is_usable: true },
+            "fell-back" => Event::FellBack { id: self.updates[&resource] },
             "run" => Event::ServeStarted { id: self.servers[&resource], pid: 7 },
             "ready" => Event::ServeReady { id: self.servers[&resource], is_ready: true },
             "unready" => Event::ServeReady { id: self.servers[&resource], is_ready: false },
             "exit" => Event::ServeEnded { id: self.servers[&resource] },
-            "healthy" => {
-                Event::RuntimeObserved { resource, status: RuntimeStatus::Ok, is_satisfied: true }
-            }
+            "healthy" => Event::RuntimeObserved {
+                resource,
+                status: RuntimeStatus::Ok,
+                is_satisfied: true,
+                error: None,
+            },
+            "coming" => Event::RuntimeObserved {
+                resource,
+                status: RuntimeStatus::Pending,
+                is_satisfied: false,
+                error: None,
+            },
+            "down" => Event::RuntimeObserved {
+                resource,
+                status: RuntimeStatus::Error,
+                is_satisfied: false,
+                error: Some("it crashed".to_owned()),
+            },
             _ => panic!("no such command: {command}"),
         };
         self.step(event);
@@ -172,13 +201,14 @@ impl World {
                 format!("load {tiltfile}{args}: {}{resets}", entry(*reason, files))
             }
             Action::CancelLoad { .. } => "cancel load".to_owned(),
-            Action::StartUpdate { id, resource, reason, files, is_full_rebuild } => {
+            Action::StartUpdate { id, resource, reason, files, is_full_rebuild, is_live } => {
                 self.updates.insert(Arc::clone(resource), *id);
                 let update = self.scheduler.resource(resource).unwrap().current.as_ref();
                 let by = update.and_then(|it| it.released_by.as_ref());
                 let by = by.map(|it| format!(", released by {it}")).unwrap_or_default();
                 let full = if *is_full_rebuild { ", full rebuild" } else { "" };
-                format!("update {resource}: {}{full}{by}", entry(*reason, files))
+                let live = if *is_live { "live " } else { "" };
+                format!("{live}update {resource}: {}{full}{by}", entry(*reason, files))
             }
             Action::CancelUpdate { resource, .. } => format!("cancel {resource}"),
             Action::StartServe { id, resource } => {

@@ -231,6 +231,20 @@ fn a_trigger_with_dependencies_starts_manual_ones_that_never_ran() {
 }
 
 #[test]
+fn a_trigger_with_dependencies_tries_those_again_that_failed() {
+    check(&expect![[r#"
+        > load base top:base/manual-noinit
+          update base: Initial Build
+        > fail base
+        > with-deps top
+          update base: CLI Trigger, full rebuild
+          top waits: waiting-for-local [base]
+        > ok base
+          update top: CLI Trigger, full rebuild, released by base
+    "#]]);
+}
+
+#[test]
 fn a_trigger_with_dependencies_waits_for_them_even_if_it_ran_before() {
     check(&expect![[r#"
         > load a/parallel

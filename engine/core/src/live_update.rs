@@ -1,0 +1,282 @@
+//! Which changed files go into which running containers, and when only a full build helps.
+//!
+//! A [`LiveUpdate`] is told what happens: files changed, an image was built, containers came and went, an
+//! update ended. [`LiveUpdate::step`] answers what is to be done. It reads no file and no clock.
+//!
+//! Changes are remembered until an image that contains them has been built, so a container that is replaced
+//! gets everything since that build. For each container, changes are in it, on their way, or pending; see
+//! `container.rs`. A save that arrives during an update is newer than that update, hence pending after it.
+
+mod container;
+mod failure;
+mod paths;
+mod plan;
+mod round;
+mod rules;
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+pub use container::{Container, ContainerState, ContainerStatus, Observed, Waiting};
+pub use failure::{Failed, Failure, FailureReason, RunEnd, RunError, permission_denied};
+pub use plan::{Action, ContentHash, Copy, Mapping, Outcome, Run, SyncId, Update};
+pub use rules::{Root, Rules};
+
+use container::{Mark, Tracked, TrackedFailure};
+
+use crate::time::Time;
+
+/// When containers are updated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UpdateMode {
+    /// As soon as files change.
+    #[default]
+    Auto,
+    /// When somebody asks.
+    Manual,
+}
+
+/// What was found at a path after it changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A file, a link or a directory, with a digest if somebody made one.
+    Present(Option<ContentHash>),
+    /// Nothing.
+    Absent,
+}
+
+/// What clients see of a live update.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Its containers, in the order in which they were observed; none while it has failed.
+    pub containers: Vec<ContainerStatus>,
+    /// Why it gave way to a full build.
+    pub failed: Option<Failed>,
+}
+
+/// One live update of a resource: its rules, and all that is known about files and containers.
+#[derive(Debug, Default)]
+pub struct LiveUpdate {
+    rules: Rules,
+    mode: UpdateMode,
+    /// The directory that messages name files relative to.
+    cwd: Arc<str>,
+    is_triggered: bool,
+    sources: BTreeMap<Arc<str>, Source>,
+    /// When what runs was deployed, for sources without an image.
+    deployed: Option<Time>,
+    observed: Vec<Observed>,
+    tracked: BTreeMap<Container, Tracked>,
+    listing: Listing,
+    last_mark: Mark,
+    last_id: u64,
+    status: Status,
+}
+
+/// What is remembered of the files of one image.
+#[derive(Debug, Default)]
+struct Source {
+    /// When the build of the current image began.
+    built: Option<Time>,
+    changes: BTreeMap<Arc<str>, Change>,
+}
+
+/// The last change of a path.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    mark: Mark,
+    at: Time,
+    found: Found,
+}
+
+/// The list of all files, for containers that get all of them.
+#[derive(Debug, Default)]
+enum Listing {
+    #[default]
+    None,
+    /// Somebody makes it; it will have all changes up to the mark.
+    Requested(Mark),
+    /// It has all changes up to the mark.
+    Done {
+        mark: Mark,
+        result: Result<Arc<[Arc<str>]>, String>,
+        /// Whether a step has seen it. A list that is used at once may lack the newest changes, which then
+        /// follow; otherwise somebody who saves all the time would keep it from ever being used.
+        is_used: bool,
+    },
+}
+
+impl LiveUpdate {
+    /// A live update that knows of no files and no containers yet. Its sources are the file watches of its
+    /// image and of those below it. Messages name files relative to `cwd`.
+    #[must_use]
+    pub fn new(rules: Rules, mode: UpdateMode, sources: &[Arc<str>], cwd: &str) -> Self {
+        let sources = sources.iter().map(|it| (Arc::clone(it), Source::default())).collect();
+        Self { rules, mode, sources, cwd: cwd.into(), ..Self::default() }
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// How it does, as of the last step.
+    #[must_use]
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// The Tiltfile says something else. With other rules nothing is known about containers any more: what
+    /// changed since the last build is copied again.
+    pub fn redefine(&mut self, rules: Rules, mode: UpdateMode, sources: &[Arc<str>]) {
+        self.mode = mode;
+        self.sources.retain(|name, _| sources.contains(name));
+        for source in sources {
+            self.sources.entry(Arc::clone(source)).or_default();
+        }
+        if self.rules != rules {
+            self.rules = rules;
+            self.tracked.clear();
+            self.listing = Listing::None;
+        }
+    }
+
+    /// Paths of a source have changed.
+    pub fn files_changed(
+        &mut self,
+        source: &Arc<str>,
+        at: Time,
+        files: impl IntoIterator<Item = (Arc<str>, Found)>,
+    ) {
+        self.last_mark.0 += 1;
+        let mark = self.last_mark;
+        let source = self.sources.entry(Arc::clone(source)).or_default();
+        source
+            .changes
+            .extend(files.into_iter().map(|(it, found)| (it, Change { mark, at, found })));
+    }
+
+    /// The current image of a source has all changes from before this time, when its build began.
+    pub fn image_built(&mut self, source: &Arc<str>, began: Time) {
+        self.sources.entry(Arc::clone(source)).or_default().built = Some(began);
+    }
+
+    /// What runs was deployed from this time on.
+    pub fn deployed(&mut self, began: Time) {
+        self.deployed = Some(began);
+    }
+
+    /// These are the containers that it is for, all of them, in order.
+    pub fn containers_observed(&mut self, observed: Vec<Observed>) {
+        self.tracked.retain(|container, _| observed.iter().any(|it| it.container == *container));
+        if self.observed != observed {
+            self.observed = observed;
+            // What could not be listed before may be there by now.
+            if matches!(self.listing, Listing::Done { result: Err(_), .. }) {
+                self.listing = Listing::None;
+            }
+        }
+    }
+
+    /// Whether somebody has asked for an update that has not been done yet.
+    pub fn set_triggered(&mut self, is_triggered: bool) {
+        self.is_triggered = is_triggered;
+    }
+
+    /// The answer to [`Action::ListFiles`]: the files, or what is wrong.
+    pub fn files_listed(&mut self, result: Result<Vec<Arc<str>>, String>) {
+        if let Listing::Requested(mark) = self.listing {
+            self.listing = Listing::Done { mark, result: result.map(Into::into), is_used: false };
+        }
+    }
+
+    /// An update of a container has ended. What is not known any more is ignored.
+    pub fn sync_ended(&mut self, id: SyncId, container: &Container, outcome: Outcome) {
+        let Some(tracked) = self.tracked.get_mut(container) else { return };
+        let Some(flight) = tracked.flight.take_if(|it| it.id == id) else { return };
+        match outcome {
+            Outcome::Synced { sent, exec_error } => {
+                tracked.arrive(&flight, sent);
+                tracked.exec_error = exec_error;
+            }
+            Outcome::Failed(error) => {
+                let failure = Failure::update(container, &error);
+                tracked.failed = Some(TrackedFailure { failure, oldest: flight.oldest });
+            }
+            Outcome::Abandoned => {}
+        }
+    }
+
+    /// What is to be done now; `roots` says what is found at each of [`Rules::syncs`].
+    pub fn step(&mut self, now: Time, roots: &[Root]) -> Vec<Action> {
+        self.forget_what_is_built(now);
+        let mut actions = Vec::new();
+        if self.needs_list() {
+            self.listing = Listing::Requested(self.last_mark);
+            actions.push(Action::ListFiles);
+        }
+        match self.survey(now, roots) {
+            Ok((updates, containers)) => {
+                self.status = Status { containers, failed: None };
+                actions.extend(self.start(updates));
+            }
+            Err(failure) => actions.extend(self.fail(now, failure)),
+        }
+        self.put_list_aside();
+        actions
+    }
+
+    /// An image has what changed before its build began. Such changes are forgotten, and so are failures
+    /// that they caused.
+    fn forget_what_is_built(&mut self, now: Time) {
+        for source in self.sources.values_mut() {
+            let Some(cutoff) = source.built.or(self.deployed) else { continue };
+            source.changes.retain(|_, it| !it.at.is_before(cutoff, now));
+            for tracked in self.tracked.values_mut() {
+                tracked.failed.take_if(|it| it.oldest.is_before(cutoff, now));
+            }
+        }
+    }
+
+    fn needs_list(&self) -> bool {
+        let is_due = match &self.listing {
+            Listing::None => true,
+            Listing::Requested(_) => false,
+            Listing::Done { mark, is_used, .. } => *is_used && *mark != self.last_mark,
+        };
+        is_due && self.observed.iter().any(|it| self.is_initial(&it.container))
+    }
+
+    /// A list is kept as long as somebody waits for it.
+    fn put_list_aside(&mut self) {
+        let is_wanted = self.observed.iter().any(|it| self.is_initial(&it.container));
+        match &mut self.listing {
+            Listing::Done { is_used, .. } if is_wanted => *is_used = true,
+            listing @ Listing::Done { .. } => *listing = Listing::None,
+            Listing::None | Listing::Requested(_) => {}
+        }
+    }
+
+    /// Whether a container gets all files, as it never got any.
+    fn is_initial(&self, container: &Container) -> bool {
+        let has_mark = self.tracked.get(container).is_some_and(|it| it.mark().is_some());
+        self.rules.has_initial_sync && !has_mark
+    }
+
+    /// The live update gives way to a full build; the action says so when that is news.
+    fn fail(&mut self, now: Time, failure: Failure) -> Option<Action> {
+        let last = self.status.failed.take();
+        let is_news = last.as_ref().is_none_or(|it| it.failure != failure);
+        let since = match last {
+            Some(last) if last.failure.reason == failure.reason => last.since,
+            _ => now,
+        };
+        let failed = Failed { failure, since };
+        self.status = Status { containers: Vec::new(), failed: Some(failed.clone()) };
+        is_news.then_some(Action::FallBack(failed))
+    }
+}

@@ -1,0 +1,289 @@
+//! One look at all containers: what each of them lacks, whether it can be had, and who gets it together.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    rc::Rc,
+    sync::Arc,
+};
+
+use crate::time::Time;
+
+use super::{
+    Change, Found, Listing, LiveUpdate, UpdateMode,
+    container::{
+        Container, ContainerState, ContainerStatus, Flight, Mark, Observed, Tracked,
+        TrackedFailure, Waiting,
+    },
+    failure::Failure,
+    paths::ancestors,
+    plan::{Action, Copy, Mapping, SyncId, Update},
+    rules::Root,
+};
+
+/// What a container lacks.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Pending {
+    is_initial: bool,
+    files: Vec<Arc<str>>,
+    /// What has to go before all files come.
+    deletions: Vec<Mapping>,
+    /// Once all of it is in the container, so are all changes up to here.
+    mark: Mark,
+    oldest: Time,
+    newest: Time,
+}
+
+/// An update that can begin, with the times of the changes in it.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pending: Rc<Pending>,
+    update: Update,
+}
+
+/// What containers lack depends only on what they have, so those that have the same share the answer.
+type Cache = BTreeMap<Option<Mark>, Rc<Pending>>;
+
+impl LiveUpdate {
+    /// The updates that can begin and how each container does, or why a full build is needed.
+    pub(super) fn survey(
+        &mut self,
+        now: Time,
+        roots: &[Root],
+    ) -> Result<(Vec<Ready>, Vec<ContainerStatus>), Failure> {
+        if let Some(failure) = self.lasting_failure() {
+            return Err(failure);
+        }
+        let mut cache = Cache::new();
+        let (mut updates, mut statuses) = (Vec::new(), Vec::new());
+        let (mut ended, mut lacks_any) = (None, false);
+        for observed in self.observed.clone() {
+            let pending = self.pending(now, &observed.container, &mut cache)?;
+            lacks_any |= !pending.files.is_empty();
+            if observed.state == ContainerState::Terminated {
+                ended.get_or_insert(observed.container.pod);
+                continue;
+            }
+            let mappings = match self.judge(&observed, &pending, roots) {
+                Ok(mappings) => mappings,
+                Err(failure) => {
+                    self.remember(&observed.container, &failure, pending.oldest);
+                    return Err(failure);
+                }
+            };
+            let waiting = self.waiting(observed.state, &observed.container);
+            statuses.push(self.container_status(&observed.container, waiting));
+            let lacks_some = !mappings.is_empty() || !pending.deletions.is_empty();
+            if waiting.is_none() && lacks_some && !self.is_in_flight(&observed.container) {
+                self.join(&mut updates, pending, &mappings, observed.container);
+            }
+        }
+        match ended {
+            // Whether what ended will be replaced is unknown: waiting for that could take forever.
+            Some(pod) if lacks_any && statuses.is_empty() => Err(Failure::terminated(&pod)),
+            _ => Ok((updates, statuses)),
+        }
+    }
+
+    /// Updates begin.
+    pub(super) fn start(&mut self, ready: Vec<Ready>) -> Option<Action> {
+        if ready.is_empty() {
+            return None;
+        }
+        self.last_id += 1;
+        let id = SyncId(self.last_id);
+        let mut updates = Vec::with_capacity(ready.len());
+        for Ready { pending, mut update } in ready {
+            self.mark_known(&mut update);
+            let update = Arc::new(update);
+            for container in &update.containers {
+                self.tracked.entry(container.clone()).or_default().begin(Flight {
+                    id,
+                    update: Arc::clone(&update),
+                    mark: pending.mark,
+                    oldest: pending.oldest,
+                    newest: pending.newest,
+                });
+            }
+            updates.push(update);
+        }
+        Some(Action::Sync { id, updates })
+    }
+
+    /// A failure of a container that nothing was built for since.
+    fn lasting_failure(&self) -> Option<Failure> {
+        let mut tracked = self.observed.iter().filter_map(|it| self.tracked.get(&it.container));
+        tracked.find_map(|it| it.failed.as_ref()).map(|it| it.failure.clone())
+    }
+
+    fn remember(&mut self, container: &Container, failure: &Failure, oldest: Time) {
+        // A container without an identity is another one tomorrow.
+        if !container.id.is_empty() {
+            let failed = TrackedFailure { failure: failure.clone(), oldest };
+            self.tracked.entry(container.clone()).or_default().failed = Some(failed);
+        }
+    }
+
+    fn is_in_flight(&self, container: &Container) -> bool {
+        self.tracked.get(container).is_some_and(|it| it.flight.is_some())
+    }
+
+    fn pending(
+        &self,
+        now: Time,
+        container: &Container,
+        cache: &mut Cache,
+    ) -> Result<Rc<Pending>, Failure> {
+        let mark = self.tracked.get(container).and_then(Tracked::mark);
+        if let Some(pending) = cache.get(&mark) {
+            return Ok(Rc::clone(pending));
+        }
+        let pending =
+            if self.is_initial(container) { self.all_files(now)? } else { self.changes(mark) };
+        let pending = Rc::new(pending);
+        cache.insert(mark, Rc::clone(&pending));
+        Ok(pending)
+    }
+
+    /// All files, for a container that got none; nothing as long as they are not known.
+    fn all_files(&self, now: Time) -> Result<Pending, Failure> {
+        let Listing::Done { mark, result, .. } = &self.listing else {
+            return Ok(Pending { is_initial: true, ..Pending::default() });
+        };
+        let mut files = match result {
+            Ok(files) => files.to_vec(),
+            Err(error) => return Err(Failure::listing(error)),
+        };
+        files.sort();
+        files.dedup();
+        let deletions = self.deleted_since_build();
+        Ok(Pending { is_initial: true, files, deletions, mark: *mark, oldest: now, newest: now })
+    }
+
+    /// The changes after a mark.
+    fn changes(&self, after: Option<Mark>) -> Pending {
+        let mut pending = Pending { mark: self.last_mark, ..Pending::default() };
+        let changes = self.sources.values().flat_map(|it| &it.changes);
+        for (file, change) in changes.filter(|(_, it)| Some(it.mark) > after) {
+            let is_first = pending.files.is_empty();
+            pending.oldest = if is_first { change.at } else { pending.oldest.min(change.at) };
+            pending.newest = if is_first { change.at } else { pending.newest.max(change.at) };
+            pending.files.push(Arc::clone(file));
+        }
+        pending.files.sort();
+        pending.files.dedup();
+        pending
+    }
+
+    /// Where the files go, unless they or the container ask for a full build.
+    fn judge(
+        &self,
+        observed: &Observed,
+        pending: &Pending,
+        roots: &[Root],
+    ) -> Result<Vec<Mapping>, Failure> {
+        let mappings = self.rules.map(&pending.files, roots, &self.cwd)?;
+        if observed.state == ContainerState::CrashLoopBackOff && !mappings.is_empty() {
+            return Err(Failure::crashing(&observed.container));
+        }
+        Ok(mappings)
+    }
+
+    fn waiting(&self, state: ContainerState, container: &Container) -> Option<Waiting> {
+        if state != ContainerState::Running || container.id.is_empty() {
+            Some(Waiting::Container)
+        } else if self.mode == UpdateMode::Manual && !self.is_triggered {
+            Some(Waiting::Trigger)
+        } else {
+            None
+        }
+    }
+
+    fn container_status(&self, container: &Container, waiting: Option<Waiting>) -> ContainerStatus {
+        let tracked = self.tracked.get(container);
+        ContainerStatus {
+            container: container.clone(),
+            last_file_time_synced: tracked.and_then(|it| it.last_file_time),
+            last_exec_error: tracked.and_then(|it| it.exec_error.clone()),
+            waiting,
+        }
+    }
+
+    /// A container gets an update together with those that lack the same files.
+    fn join(
+        &self,
+        updates: &mut Vec<Ready>,
+        pending: Rc<Pending>,
+        mappings: &[Mapping],
+        container: Container,
+    ) {
+        if let Some(ready) = updates.iter_mut().find(|it| it.pending == pending) {
+            ready.update.containers.push(container);
+            return;
+        }
+        let (deletions, copies) = if pending.is_initial {
+            (pending.deletions.clone(), self.rules.syncs().to_vec())
+        } else {
+            mappings.iter().cloned().partition(|it| self.is_absent(&it.local))
+        };
+        let update = Update {
+            containers: vec![container],
+            is_initial: pending.is_initial,
+            files: pending.files.clone(),
+            deletions,
+            copies: last_of_each_path(copies),
+            runs: self.rules.runs_after(mappings),
+            restarts: self.rules.restarts,
+        };
+        updates.push(Ready { pending, update });
+    }
+
+    /// What the image may still have, although it is gone here.
+    fn deleted_since_build(&self) -> Vec<Mapping> {
+        let files = self.changes(None).files;
+        let absent = files.iter().filter(|it| self.is_absent(it));
+        absent.filter_map(|it| self.rules.map_existing(it)).collect()
+    }
+
+    /// The last change of a file, whichever source saw it.
+    fn last_change(&self, file: &str) -> Option<&Change> {
+        self.sources.values().filter_map(|it| it.changes.get(file)).max_by_key(|it| it.mark)
+    }
+
+    fn is_absent(&self, file: &str) -> bool {
+        self.last_change(file).is_some_and(|it| it.found == Found::Absent)
+    }
+
+    fn mark_known(&self, update: &mut Update) {
+        if update.is_initial {
+            return;
+        }
+        let tracked = |it: &Container| self.tracked.get(it);
+        // One that was never updated holds nothing that is known.
+        let Some(tracked) = update.containers.iter().map(tracked).collect::<Option<Vec<_>>>()
+        else {
+            return;
+        };
+        let deleted: HashSet<&str> = update.deletions.iter().map(|it| &*it.container).collect();
+        for Copy { mapping, is_known } in &mut update.copies {
+            let Some(Change { found: Found::Present(Some(content)), .. }) =
+                self.last_change(&mapping.local)
+            else {
+                continue;
+            };
+            let is_deleted = ancestors(&mapping.container).any(|it| deleted.contains(it));
+            *is_known =
+                !is_deleted && tracked.iter().all(|it| it.holds(&mapping.container, *content));
+        }
+    }
+}
+
+/// Copies, of which the last wins where several go to the same path.
+fn last_of_each_path(mappings: Vec<Mapping>) -> Vec<Copy> {
+    let mut last = BTreeMap::new();
+    for (i, mapping) in mappings.iter().enumerate() {
+        last.insert(Arc::clone(&mapping.container), i);
+    }
+    let copies = mappings.into_iter().enumerate();
+    let copies = copies.filter(|(i, it)| last.get(&it.container) == Some(i));
+    copies.map(|(_, mapping)| Copy { mapping, is_known: false }).collect()
+}

@@ -1,0 +1,155 @@
+//! The steps of a live update as rules: where a file goes, what stops the update, which commands follow.
+
+use std::sync::Arc;
+
+use engine_model::{LiveUpdateSpec, LiveUpdateSync};
+
+use super::{
+    failure::{Failure, FailureReason},
+    paths::{absolute, below, clean},
+    plan::{Mapping, Run},
+};
+
+/// Files are named in a message up to this number.
+const MAX_NAMED_FILES: usize = 5;
+
+/// The steps of a live update, with local paths made absolute.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    syncs: Vec<Mapping>,
+    stop_paths: Vec<String>,
+    runs: Vec<(Run, Vec<String>)>,
+    /// Whether the container restarts after each update.
+    pub restarts: bool,
+    /// Whether a container that was never updated gets all files.
+    pub has_initial_sync: bool,
+}
+
+/// What is found at the local path of a sync step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// A directory.
+    Directory,
+    /// Anything else that is there.
+    File,
+    /// Nothing that can be looked at, for this reason: `stat /src: no such file or directory`.
+    Missing(String),
+}
+
+impl Rules {
+    /// The rules of a live update.
+    #[must_use]
+    pub fn new(spec: &LiveUpdateSpec) -> Self {
+        let base = spec.base_path.as_str();
+        let resolve = |path: &String| absolute(base, path);
+        let sync = |it: &LiveUpdateSync| Mapping {
+            local: absolute(base, &it.local_path).into(),
+            container: it.container_path.as_str().into(),
+        };
+        let runs = spec.execs.iter().map(|it| {
+            let run = Run { argv: it.args.clone().unwrap_or_default(), echo_off: it.echo_off };
+            (run, it.trigger_paths.iter().flatten().map(resolve).collect())
+        });
+        Self {
+            syncs: spec.syncs.iter().map(sync).collect(),
+            stop_paths: spec.stop_paths.iter().map(resolve).collect(),
+            runs: runs.collect(),
+            restarts: spec.restart == Some("always"),
+            has_initial_sync: spec.initial_sync.is_some(),
+        }
+    }
+
+    /// What the sync steps say, in order: these are the paths whose [`Root`] is asked for.
+    #[must_use]
+    pub fn syncs(&self) -> &[Mapping] {
+        &self.syncs
+    }
+
+    /// Whether these files could be copied into a container, as far as the rules are concerned.
+    #[must_use]
+    pub fn cover(&self, files: &[Arc<str>]) -> bool {
+        files.iter().all(|it| self.sync_of(it).is_some() && !self.stops(it))
+    }
+
+    /// Where each file goes, in the order of the files, or why they cannot be copied.
+    pub(super) fn map(
+        &self,
+        files: &[Arc<str>],
+        roots: &[Root],
+        cwd: &str,
+    ) -> Result<Vec<Mapping>, Failure> {
+        let mut mappings = Vec::with_capacity(files.len());
+        let mut unmatched = Vec::new();
+        for file in files {
+            match self.map_one(file, roots)? {
+                Some(mapping) => mappings.push(mapping),
+                None => unmatched.push(&**file),
+            }
+        }
+        if !unmatched.is_empty() {
+            let files = name_some(&unmatched, cwd);
+            return Err(stopped(format!("Found file(s) not matching any sync (files: {files})")));
+        }
+        if let Some(file) = files.iter().find(|it| self.stops(it)) {
+            return Err(stopped(format!("Detected change to stop file \"{file}\"")));
+        }
+        Ok(mappings)
+    }
+
+    /// The commands that follow when these files have been copied.
+    pub(super) fn runs_after(&self, mappings: &[Mapping]) -> Vec<Run> {
+        let is_triggered = |triggers: &[String]| {
+            mappings.iter().any(|file| triggers.iter().any(|it| below(it, &file.local).is_some()))
+        };
+        let due = self.runs.iter().filter(|(_, it)| it.is_empty() || is_triggered(it));
+        due.map(|(run, _)| run.clone()).collect()
+    }
+
+    /// The first sync step that a file belongs to, with what is left of its path.
+    fn sync_of<'a>(&self, file: &'a str) -> Option<(usize, &'a str)> {
+        self.syncs.iter().enumerate().find_map(|(i, it)| Some((i, below(&it.local, file)?)))
+    }
+
+    fn stops(&self, file: &str) -> bool {
+        self.stop_paths.iter().any(|it| below(it, file).is_some())
+    }
+
+    /// Where a file goes if its sync step is usable and a directory.
+    pub(super) fn map_existing(&self, file: &Arc<str>) -> Option<Mapping> {
+        self.map_one(file, &[]).ok().flatten()
+    }
+
+    fn map_one(&self, file: &Arc<str>, roots: &[Root]) -> Result<Option<Mapping>, Failure> {
+        let Some((i, rest)) = self.sync_of(file) else { return Ok(None) };
+        let sync = &self.syncs[i];
+        let rest = match roots.get(i) {
+            Some(Root::Missing(reason)) => {
+                return Err(stopped(format!("No update plan: error stat'ing: {reason}")));
+            }
+            Some(Root::File) if sync.container.ends_with('/') => {
+                sync.local.rsplit('/').next().unwrap_or_default()
+            }
+            Some(Root::File | Root::Directory) | None => rest,
+        };
+        let container = clean(&format!("{}/{rest}", sync.container)).into();
+        Ok(Some(Mapping { local: Arc::clone(file), container }))
+    }
+}
+
+fn stopped(message: String) -> Failure {
+    Failure { reason: FailureReason::UpdateStopped, message }
+}
+
+/// The first few files, relative to a directory where they are below it.
+fn name_some(files: &[&str], cwd: &str) -> String {
+    let name = |file: &&str| match below(cwd, file) {
+        Some("") => ".".to_owned(),
+        Some(rest) => rest.to_owned(),
+        None => (*file).to_owned(),
+    };
+    let mut names: Vec<_> = files.iter().take(MAX_NAMED_FILES).map(name).collect();
+    if files.len() > MAX_NAMED_FILES {
+        names.push("...".to_owned());
+    }
+    format!("[{}]", names.join(" "))
+}
