@@ -1,0 +1,184 @@
+//! What the helper is asked to do by its arguments.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    io::Write,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::SystemTime,
+};
+
+use crate::{
+    place, serve,
+    supervise::{self, OnExit, Options},
+};
+
+const USAGE: &str = "\
+usage: engine-helper serve
+       engine-helper put [--mode=755] FILE < CONTENT
+       engine-helper touch FILE
+       engine-helper run [--watch-file=FILE] [--on-exit=stop|wait] [--] PROGRAM [ARGUMENT...]
+";
+
+/// Whoever starts the program under this name means `run`, with the flags that `restart_process` writes.
+const RESTART_WRAPPER: &str = "tilt-restart-wrapper";
+
+/// Something that can be asked for.
+#[derive(Debug, PartialEq, Eq)]
+enum Command {
+    Serve,
+    Put { file: PathBuf, mode: u32 },
+    Touch(PathBuf),
+    Run(Options),
+}
+
+/// Does what the arguments say; the first is the name of the program.
+pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+    let Some(command) = parse(args) else {
+        let _ = io::stderr().write_all(USAGE.as_bytes());
+        return ExitCode::from(2);
+    };
+    let result = match command {
+        Command::Serve => serve::serve(io::stdin().lock(), io::stdout()),
+        Command::Put { file, mode } => place::put(&file, mode, &mut io::stdin().lock()),
+        Command::Touch(file) => touch(&file),
+        Command::Run(options) => return supervise::supervise(&options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "engine-helper: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Gives a file the current time, and makes it if there is none.
+fn touch(file: &Path) -> io::Result<()> {
+    let result = fs::OpenOptions::new().create(true).append(true).open(file);
+    result?.set_modified(SystemTime::now())
+}
+
+fn parse(args: Vec<OsString>) -> Option<Command> {
+    let mut args = args.into_iter();
+    let name = PathBuf::from(args.next()?);
+    if name.file_name().is_some_and(|it| it == RESTART_WRAPPER) {
+        return parse_run(args.collect());
+    }
+    match args.next()?.to_str()? {
+        "serve" => args.next().is_none().then_some(Command::Serve),
+        "put" => parse_put(args.collect()),
+        "touch" => match <[OsString; 1]>::try_from(args.collect::<Vec<_>>()) {
+            Ok([file]) => Some(Command::Touch(file.into())),
+            Err(_) => None,
+        },
+        "run" => parse_run(args.collect()),
+        _ => None,
+    }
+}
+
+fn parse_put(args: Vec<OsString>) -> Option<Command> {
+    let mut mode = 0o755;
+    let mut file = None;
+    for arg in args {
+        match value_of(&arg, &["--mode"]) {
+            Some(value) => mode = u32::from_str_radix(value.to_str()?, 8).ok()?,
+            None if file.is_none() => file = Some(PathBuf::from(arg)),
+            None => return None,
+        }
+    }
+    Some(Command::Put { file: file?, mode })
+}
+
+fn parse_run(args: Vec<OsString>) -> Option<Command> {
+    let mut options = Options {
+        watch_file: None,
+        on_exit: OnExit::Stop,
+        program: OsString::new(),
+        args: Vec::new(),
+    };
+    let mut args = args.into_iter();
+    let program = loop {
+        let arg = args.next()?;
+        if let Some(file) = value_of(&arg, &["--watch-file", "--watch_file"]) {
+            options.watch_file = Some(file.into());
+        } else if let Some(policy) = value_of(&arg, &["--on-exit"]) {
+            options.on_exit = match policy.to_str()? {
+                "stop" => OnExit::Stop,
+                "wait" => OnExit::Wait,
+                _ => return None,
+            };
+        } else if let Some(flags) = value_of(&arg, &["--entr_flags"]) {
+            let stops = flags.as_bytes().contains(&b'z');
+            options.on_exit = if stops { OnExit::Stop } else { OnExit::Wait };
+        } else if arg == "--" {
+            break args.next()?;
+        } else if value_of(&arg, &["--entr_path"]).is_none() {
+            break arg;
+        }
+    };
+    options.program = program;
+    options.args = args.collect();
+    Some(Command::Run(options))
+}
+
+/// The value of a flag that is written as `--flag=value`.
+fn value_of(arg: &OsString, flags: &[&str]) -> Option<OsString> {
+    flags.iter().find_map(|flag| {
+        let value = arg.as_bytes().strip_prefix(flag.as_bytes())?.strip_prefix(b"=")?;
+        Some(OsString::from_vec(value.to_vec()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_text(text: &str) -> Option<Command> {
+        parse(text.split(' ').map(Into::into).collect())
+    }
+
+    fn options(watch_file: Option<&str>, on_exit: OnExit, command: &[&str]) -> Command {
+        Command::Run(Options {
+            watch_file: watch_file.map(Into::into),
+            on_exit,
+            program: command[0].into(),
+            args: command[1..].iter().map(Into::into).collect(),
+        })
+    }
+
+    #[test]
+    fn arguments_say_what_to_do() {
+        let put = Command::Put { file: "/x".into(), mode: 0o640 };
+        assert_eq!(parse_text("h serve"), Some(Command::Serve));
+        assert_eq!(parse_text("h put --mode=640 /x"), Some(put));
+        assert_eq!(
+            parse_text("h run --watch-file=/w --on-exit=wait -- a --watch-file=b"),
+            Some(options(Some("/w"), OnExit::Wait, &["a", "--watch-file=b"]))
+        );
+        assert_eq!(parse_text("h run a b"), Some(options(None, OnExit::Stop, &["a", "b"])));
+        for wrong in
+            ["h", "h what", "h serve x", "h put", "h put a b", "h run", "h run --", "h touch"]
+        {
+            assert_eq!(parse_text(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_flags_of_restart_process_are_understood() {
+        assert_eq!(
+            parse_text("/tilt-restart-wrapper --watch_file=/w --entr_flags=-r sh -c x"),
+            Some(options(Some("/w"), OnExit::Wait, &["sh", "-c", "x"]))
+        );
+        assert_eq!(
+            parse_text("/tilt-restart-wrapper --watch_file=/w --entr_flags=-rz a"),
+            Some(options(Some("/w"), OnExit::Stop, &["a"]))
+        );
+        assert_eq!(
+            parse_text("/tilt-restart-wrapper --watch_file=/w --entr_path=/entr a"),
+            Some(options(Some("/w"), OnExit::Stop, &["a"]))
+        );
+    }
+}
