@@ -1,0 +1,82 @@
+//! Build contexts: which files of a directory an image is made from.
+//!
+//! What is left out is decided here, before anything is sent, by Docker's rules as Tilt applies
+//! them. All functions read the disk, and therefore block.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use engine_formats::docker::ignore::Rule;
+use engine_model::IgnoreDef;
+
+use crate::error::DockerError;
+
+pub(crate) mod archive;
+pub(crate) mod fingerprint;
+pub(crate) mod walk;
+
+/// A directory, and what of it goes into an image.
+#[derive(Debug)]
+pub struct BuildContext {
+    /// As declared; patterns are relative to it.
+    dir: PathBuf,
+    /// The same without symbolic links, or nothing for an empty context.
+    root: Option<PathBuf>,
+    filter: Filter,
+}
+
+impl BuildContext {
+    /// Looks at a directory; `-` stands for an empty one.
+    pub fn new(dir: &str, ignores: &[IgnoreDef]) -> Result<Self, DockerError> {
+        let filter = Filter::new(ignores);
+        if dir == "-" {
+            return Ok(Self { dir: PathBuf::from("/"), root: None, filter });
+        }
+        let unreadable = |source| DockerError::File {
+            doing: "reading build context: stat",
+            path: PathBuf::from(dir),
+            source,
+        };
+        let root = fs::canonicalize(dir).map_err(unreadable)?;
+        if !root.is_dir() {
+            return Err(unreadable(io::ErrorKind::NotADirectory.into()));
+        }
+        Ok(Self { dir: PathBuf::from(dir), root: Some(root), filter })
+    }
+
+    pub(crate) fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// The directory as it was declared.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+/// Paths that several definitions leave out.
+#[derive(Debug, Default)]
+pub struct Filter {
+    rules: Vec<Rule>,
+    defs: Vec<IgnoreDef>,
+}
+
+impl Filter {
+    /// Compiles definitions; malformed ones are no rules, as in Tilt.
+    #[must_use]
+    pub fn new(defs: &[IgnoreDef]) -> Self {
+        let rules = defs.iter().filter_map(|def| Rule::new(&def.base_path, &def.patterns).ok());
+        Self { rules: rules.collect(), defs: defs.to_vec() }
+    }
+
+    fn matches(&self, path: &Path) -> bool {
+        self.rules.iter().any(|rule| rule.matches(path))
+    }
+
+    fn matches_entire_dir(&self, dir: &Path) -> bool {
+        self.rules.iter().any(|rule| rule.matches_entire_dir(dir))
+    }
+}

@@ -1,0 +1,65 @@
+//! What of the process that embeds this package matters here: its variables, and how it starts
+//! programs. Nothing else asks for either.
+
+use std::{collections::HashMap, fmt, path::PathBuf, sync::Arc};
+
+use tokio::process::Command;
+
+type Launch = dyn Fn(&str) -> Command + Send + Sync;
+
+/// Variables and a way to start programs.
+#[derive(Clone)]
+pub struct Environment {
+    vars: Arc<HashMap<String, String>>,
+    launch: Arc<Launch>,
+}
+
+impl Environment {
+    /// Uses these variables, and starts programs directly.
+    #[must_use]
+    pub fn new(vars: impl IntoIterator<Item = (String, String)>) -> Self {
+        let launch = Arc::new(|program: &str| Command::new(program));
+        Self { vars: Arc::new(vars.into_iter().collect()), launch }
+    }
+
+    /// Uses the variables of this process, without those that are not text.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let text = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((key.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self::new(std::env::vars_os().filter_map(text))
+    }
+
+    /// Starts programs with the commands that `launch` makes of their names.
+    #[must_use]
+    pub fn starting_with(self, launch: impl Fn(&str) -> Command + Send + Sync + 'static) -> Self {
+        Self { launch: Arc::new(launch), ..self }
+    }
+
+    /// A variable that is set to something.
+    #[must_use]
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str).filter(|it| !it.is_empty())
+    }
+
+    /// A command with exactly these variables, which ends when its handle is dropped.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = (self.launch)(program);
+        command.env_clear().envs(self.vars.iter()).kill_on_drop(true);
+        command
+    }
+
+    /// The directory of Docker's own configuration.
+    pub(crate) fn config_dir(&self) -> Option<PathBuf> {
+        let home = || self.var("HOME").map(|it| PathBuf::from(it).join(".docker"));
+        self.var("DOCKER_CONFIG").map(PathBuf::from).or_else(home)
+    }
+}
+
+impl fmt::Debug for Environment {
+    /// Shows no values, as some of them are secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment").field("vars", &self.vars.len()).finish_non_exhaustive()
+    }
+}
