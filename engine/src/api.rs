@@ -3,9 +3,11 @@
 pub mod change;
 pub mod client;
 mod decode;
+mod duplicates;
 pub mod error;
 mod incoming;
 pub mod kind;
+mod managed;
 pub mod object;
 mod patch;
 pub mod schema;
@@ -15,6 +17,7 @@ mod validate;
 
 pub use change::{Change, Changes, Event, Lagged};
 pub use client::{Saved, Subresource, Validation, WriteOptions};
+pub(crate) use duplicates::in_json as duplicates;
 pub use error::ApiError;
 pub use kind::{Kind, KindRef};
 pub use object::{Meta, Object, Owner};

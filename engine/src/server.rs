@@ -5,6 +5,7 @@
 use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 
 use axum::Router;
+use builtins::golang::os_error::errno_text;
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time};
 
 use crate::{api::Store, runtime::Handle};
@@ -52,7 +53,7 @@ pub enum BindError {
         address: String,
     },
     /// The address cannot be used.
-    #[error("Cannot listen on {address}: {source}")]
+    #[error("{}", listen_text(address, source))]
     Address {
         /// The address.
         address: String,
@@ -86,6 +87,17 @@ pub async fn bind(options: Options) -> Result<Bound, BindError> {
     let api = TcpListener::bind("127.0.0.1:0").await.map_err(refused("127.0.0.1".to_owned()))?;
     let api = tls::TlsListener::new(api, config);
     Ok(Bound { options, web, web_addr, api, ca_pem })
+}
+
+/// In the words of Go's listener; an address that is no address is a name that nobody knows.
+fn listen_text(address: &str, source: &io::Error) -> String {
+    match source.raw_os_error() {
+        Some(_) => format!("listen tcp {address}: bind: {}", errno_text(source)),
+        None => {
+            let host = address.rsplit_once(':').map_or(address, |it| it.0);
+            format!("listen tcp: lookup {host}: no such host")
+        }
+    }
 }
 
 async fn listen(host: &str, port: u16) -> Result<TcpListener, BindError> {

@@ -16,8 +16,12 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject},
 };
 
+#[path = "hostile/floods.rs"]
+mod floods;
 #[path = "support/instance.rs"]
 mod instance;
+#[path = "hostile/refusals.rs"]
+mod refusals;
 
 use instance::{Instance, exchange};
 
@@ -232,8 +236,10 @@ struct Api {
 }
 
 impl Api {
-    fn of(instance: &Instance) -> Self {
+    fn of(instance: &mut Instance) -> Self {
         let file = instance.dir.path().join("home/.tilt-dev/config");
+        // The web port answers a little earlier than clients are told about the API server.
+        instance.until("clients are told where it is", |_| file.exists());
         let config = builtins::yaml::decode_v2(fs::read(file).expect("it is there")).expect("YAML");
         let cluster = &config["clusters"][0]["cluster"];
         let server = cluster["server"].as_str().expect("an address");
@@ -256,14 +262,18 @@ impl Api {
         }
     }
 
-    /// Sends bytes, encrypted, and reads what comes back.
-    fn exchange(&self, bytes: &[u8]) -> Vec<u8> {
+    /// Sends a request that is whole, and reads the answer.
+    fn ask(&self, request: &[u8]) -> Vec<u8> {
+        self.exchange(request, instance::TIMEOUT)
+    }
+
+    /// Sends bytes, encrypted, and reads what comes back until nothing comes for a while.
+    fn exchange(&self, bytes: &[u8], patience: Duration) -> Vec<u8> {
         let name = ServerName::try_from("127.0.0.1").expect("it is a name");
         let client = ClientConnection::new(Arc::clone(&self.tls), name).expect("it is possible");
         let mut answer = Vec::new();
         let Ok(stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return answer };
-        // Requests that say they are longer than they are get no answer.
-        let _ = stream.set_read_timeout(Some(Duration::from_millis(300)));
+        let _ = stream.set_read_timeout(Some(patience));
         let mut stream = StreamOwned::new(client, stream);
         if stream.write_all(bytes).is_ok() {
             let _ = stream.read_to_end(&mut answer);
@@ -285,7 +295,8 @@ impl Api {
             dice.pick(&["", "Authorization: Bearer x\r\n", "Authorization: \r\n"]).to_owned()
         };
         let (path, request) = dice.request(&REST_PATHS, &host, &headers);
-        let answer = self.exchange(&request);
+        // Requests that say they are longer than they are get no answer.
+        let answer = self.exchange(&request, Duration::from_millis(300));
         if !is_known {
             let text = String::from_utf8_lossy(&answer);
             assert!(status(&answer).is_none_or(|it| it >= 400), "{path} gave {text}");
@@ -299,6 +310,12 @@ fn memory(instance: &Instance) -> u64 {
     let status = status.unwrap_or_default();
     let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).unwrap_or_default();
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
+}
+
+/// What the websocket asks for.
+fn csrf(instance: &Instance) -> String {
+    let answer = instance.get("/api/websocket_token");
+    answer.split_once("\r\n\r\n").expect("it has a body").1.to_owned()
 }
 
 fn attack(instance: &Instance, api: &Api, csrf: &str, seed: u64, count: u64) {
@@ -322,9 +339,8 @@ fn attack(instance: &Instance, api: &Api, csrf: &str, seed: u64, count: u64) {
 #[test]
 fn nonsense_on_all_ports_changes_nothing_for_those_who_have_the_token() {
     let mut instance = Instance::start("local_resource('a', 'echo ran')");
-    let answer = instance.get("/api/websocket_token");
-    let csrf = answer.split_once("\r\n\r\n").expect("it has a body").1.to_owned();
-    let api = Api::of(&instance);
+    let csrf = csrf(&instance);
+    let api = Api::of(&mut instance);
     // Buffers and caches are filled first, which is no growth.
     attack(&instance, &api, &csrf, 1, REQUESTS / 5);
     let before = memory(&instance);

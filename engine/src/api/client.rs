@@ -8,6 +8,7 @@ use super::{
     error::{ApiError, FieldError},
     incoming::{Incoming, ReadError},
     kind::KindRef,
+    managed::{self, Managed, Writer},
     object::{Object, Parts, keyed},
     patch::Patch,
     selector::Selector,
@@ -37,12 +38,18 @@ pub enum Validation {
 }
 
 /// How a write is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Whether nothing is stored.
     pub dry_run: bool,
     /// What is done about fields that do not exist.
     pub validation: Validation,
+    /// Who writes, for the record of who manages which field.
+    pub manager: String,
+    /// Whether fields that others manage may be applied.
+    pub force: bool,
+    /// Fields that the client gave more than once.
+    pub duplicates: Vec<String>,
 }
 
 /// A write that was done.
@@ -65,10 +72,9 @@ impl Store {
         &self,
         kind: KindRef,
         body: &Value,
-        options: WriteOptions,
+        options: &WriteOptions,
     ) -> Result<Saved, ApiError> {
-        let incoming =
-            Incoming::read(kind, body, options.validation).map_err(ReadError::into_refusal)?;
+        let incoming = read(kind, body, options)?;
         incoming.create(self.write(true), kind, options)
     }
 
@@ -82,16 +88,10 @@ impl Store {
         name: &str,
         body: &Value,
         part: Subresource,
-        options: WriteOptions,
+        options: &WriteOptions,
     ) -> Result<Saved, ApiError> {
-        let incoming =
-            Incoming::read(kind, body, options.validation).map_err(ReadError::into_refusal)?;
-        if incoming.text("name").is_empty() {
-            return Err(ApiError::bad_request(format!(
-                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
-            )));
-        }
-        incoming.check_name(name)?;
+        let incoming = read(kind, body, options)?;
+        incoming.require_name(name)?;
         let write = self.write(true);
         let old = write.get(kind, name).ok_or_else(|| ApiError::not_found(kind, name))?;
         if incoming.text("resourceVersion") != old.resource_version().to_string() {
@@ -110,21 +110,19 @@ impl Store {
         name: &str,
         patch: &Patch,
         part: Subresource,
-        options: WriteOptions,
+        options: &WriteOptions,
     ) -> Result<Saved, ApiError> {
         let write = self.write(true);
-        let Some(old) = write.get(kind, name) else {
-            let Patch::Apply(object) = patch else { return Err(ApiError::not_found(kind, name)) };
-            let incoming = Incoming::read(kind, object, options.validation)
-                .map_err(ReadError::into_refusal)?;
-            incoming.check_name(name)?;
-            return incoming.create(write, kind, options);
-        };
+        let old = write.get(kind, name);
+        if let Patch::Apply(wanted) = patch {
+            return self::apply(write, (kind, name), old.as_ref(), wanted, part, options);
+        }
+        let old = old.ok_or_else(|| ApiError::not_found(kind, name))?;
         let patched = patch.apply(old.value())?;
         let incoming = Incoming::read(kind, &patched, options.validation).map_err(|error| {
             ApiError::invalid_patch(&patch.shown(&patched), &error.why_patch(patch))
         })?;
-        incoming.check_name(name)?;
+        incoming.require_name(name)?;
         let version = incoming.text("resourceVersion");
         if !version.is_empty() && version != old.resource_version().to_string() {
             return Err(ApiError::modified(kind, name));
@@ -182,6 +180,54 @@ impl Store {
     }
 }
 
+/// The object that a client sent.
+fn read(kind: KindRef, body: &Value, options: &WriteOptions) -> Result<Incoming, ApiError> {
+    Incoming::read_text(kind, body, &options.duplicates, options.validation)
+        .map_err(ReadError::into_refusal)
+}
+
+/// Makes an object what a client wants it to be, and makes it if there is none.
+fn apply(
+    write: Write<'_>,
+    (kind, name): (KindRef, &str),
+    old: Option<&Arc<Object>>,
+    wanted: &Value,
+    part: Subresource,
+    options: &WriteOptions,
+) -> Result<Saved, ApiError> {
+    // What is applied has to make sense by itself, whatever it is merged into.
+    let read = |object: &Value, validation| {
+        Incoming::read(kind, object, validation).map_err(ReadError::into_refusal)
+    };
+    if wanted["kind"].as_str().is_none() || wanted["apiVersion"].as_str().is_none() {
+        return Err(ApiError::bad_request("invalid object type: /, Kind="));
+    }
+    let given = read(wanted, Validation::Warn)?;
+    given.check_name(name)?;
+    if !given.unknown.is_empty() {
+        return Err(ApiError::undeclared_fields(kind, name, &given.unknown));
+    }
+    if given.managed.is_some() {
+        return Err(ApiError::bad_request("metadata.managedFields must be nil"));
+    }
+    let current = old.map_or_else(|| json!({"metadata": {"name": name}}), |it| it.value());
+    let writer = Writer { manager: &options.manager, part };
+    let (new, applied) = managed::apply(kind, writer, &current, wanted);
+    let mut incoming = read(&new, Validation::Ignore)?;
+    incoming.applied = Some(applied);
+    let Some(old) = old else {
+        if part == Subresource::Status {
+            return Err(ApiError::not_found(kind, name));
+        }
+        return incoming.create(write, kind, options);
+    };
+    let version = given.metadata.get("resourceVersion").and_then(Value::as_str).unwrap_or_default();
+    if !version.is_empty() && version != old.resource_version().to_string() {
+        return Err(ApiError::modified(kind, name));
+    }
+    incoming.replace(write, old, part, options)
+}
+
 fn delete(write: &mut Write<'_>, object: &Arc<Object>) -> Arc<Object> {
     let metadata = object.metadata();
     let held = metadata["finalizers"].as_array().is_some_and(|it| !it.is_empty());
@@ -193,6 +239,7 @@ fn delete(write: &mut Write<'_>, object: &Arc<Object>) -> Arc<Object> {
     }
     let Value::Object(mut metadata) = metadata else { return object.clone() };
     metadata.insert("deletionTimestamp".to_owned(), now().into());
+    metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
     let parts = Parts { tail: tail(&metadata, &object.created()), ..object.parts() };
     write.replace(object, &parts).0
 }
@@ -202,7 +249,7 @@ impl Incoming {
         mut self,
         mut write: Write<'_>,
         kind: KindRef,
-        options: WriteOptions,
+        options: &WriteOptions,
     ) -> Result<Saved, ApiError> {
         let prefix = self.text("generateName").to_owned();
         if self.text("name").is_empty() && !prefix.is_empty() {
@@ -222,8 +269,20 @@ impl Incoming {
             return Err(ApiError::already_exists(kind, &name));
         }
         self.metadata.shift_remove("deletionTimestamp");
-        let parts =
-            Parts { tail: tail(&self.metadata, &now()), body: self.body, status: self.status };
+        self.metadata.shift_remove("deletionGracePeriodSeconds");
+        let created = now();
+        let mut parts =
+            Parts { tail: tail(&self.metadata, &created), body: self.body, status: self.status };
+        let value = parts.value(kind);
+        let managed = match self.applied {
+            Some(applied) => applied.finish(kind, &json!({}), &value, options.force)?,
+            None => {
+                let writer = Writer { manager: &options.manager, part: Subresource::Main };
+                Managed::created(kind, writer, &value)
+            }
+        };
+        self.metadata.insert("managedFields".to_owned(), managed.to_json());
+        parts.tail = tail(&self.metadata, &created);
         let object = if options.dry_run {
             write.imagine(kind, &name, &uuid::Uuid::new_v4().to_string(), &parts)
         } else {
@@ -239,36 +298,28 @@ impl Incoming {
         mut write: Write<'_>,
         old: &Arc<Object>,
         part: Subresource,
-        options: WriteOptions,
+        options: &WriteOptions,
     ) -> Result<Saved, ApiError> {
-        let parts = match part {
-            Subresource::Status => Parts { status: self.status, ..old.parts() },
-            Subresource::Main => {
-                let mut problems = validate::metadata(&self.metadata);
-                let uid = self.text("uid");
-                if !uid.is_empty() && uid != old.uid() {
-                    problems.push(FieldError::invalid(
-                        "metadata.uid",
-                        &json!(uid),
-                        "field is immutable",
-                    ));
-                }
-                if !problems.is_empty() {
-                    return Err(ApiError::invalid(old.kind(), old.name(), problems));
-                }
-                match old.metadata().get("deletionTimestamp") {
-                    Some(since) => {
-                        self.metadata.insert("deletionTimestamp".to_owned(), since.clone())
-                    }
-                    None => self.metadata.shift_remove("deletionTimestamp"),
+        let mut parts = match part {
+            Subresource::Status => {
+                let Value::Object(metadata) = old.metadata() else {
+                    return Err(ApiError::rejected_patch());
                 };
-                Parts {
-                    tail: tail(&self.metadata, &old.created()),
-                    body: self.body,
-                    status: old.status_text().to_owned(),
-                }
+                self.metadata = metadata;
+                Parts { status: std::mem::take(&mut self.status), ..old.parts() }
+            }
+            Subresource::Main => self.main_parts(old)?,
+        };
+        let (current, new) = (old.value(), parts.value(old.kind()));
+        let managed = match self.applied.take() {
+            Some(applied) => applied.finish(old.kind(), &current, &new, options.force)?,
+            None => {
+                let writer = Writer { manager: &options.manager, part };
+                Managed::updated(old.kind(), writer, &current, &new, self.managed.as_ref())
             }
         };
+        self.metadata.insert("managedFields".to_owned(), managed.to_json());
+        parts.tail = tail(&self.metadata, &old.created());
         let object = if options.dry_run {
             write.imagine(old.kind(), old.name(), old.uid(), &parts)
         } else {
@@ -282,12 +333,48 @@ impl Incoming {
         };
         Ok(Saved { object, created: false, warnings: self.warnings })
     }
+
+    /// The parts of an object whose metadata and body are replaced.
+    fn main_parts(&mut self, old: &Arc<Object>) -> Result<Parts, ApiError> {
+        let before = old.metadata();
+        let deleted = before.get("deletionTimestamp");
+        let mut problems = validate::metadata(&self.metadata);
+        let uid = self.text("uid");
+        if !uid.is_empty() && uid != old.uid() {
+            problems.push(FieldError::invalid("metadata.uid", &json!(uid), "field is immutable"));
+        }
+        if deleted.is_some() {
+            problems.extend(validate::new_finalizers(&before["finalizers"], &self.metadata));
+        }
+        if !problems.is_empty() {
+            return Err(ApiError::invalid(old.kind(), old.name(), problems));
+        }
+        for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+            match before.get(key) {
+                Some(value) => self.metadata.insert(key.to_owned(), value.clone()),
+                None => self.metadata.shift_remove(key),
+            };
+        }
+        Ok(Parts {
+            tail: tail(&self.metadata, &old.created()),
+            body: std::mem::take(&mut self.body),
+            status: old.status_text().to_owned(),
+        })
+    }
 }
 
 /// The metadata that clients decide on, as it is stored.
 fn tail(metadata: &Map<String, Value>, created: &str) -> String {
     let mut out = format!(r#","creationTimestamp":"{created}""#);
-    for key in ["deletionTimestamp", "labels", "annotations", "ownerReferences", "finalizers"] {
+    for key in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "labels",
+        "annotations",
+        "ownerReferences",
+        "finalizers",
+        "managedFields",
+    ] {
         if let Some(value) = metadata.get(key).filter(|it| !it.is_null()) {
             out.push_str(&keyed(key, value));
         }

@@ -91,7 +91,10 @@ impl Decoder {
             Ty::Any => return Ok(None),
             Ty::Time | Ty::TimePtr => time(text(value)?, false)?,
             Ty::MicroTime | Ty::MicroTimePtr => time(text(value)?, true)?,
-            Ty::Duration | Ty::DurationPtr => duration(text(value)?)?,
+            Ty::Duration | Ty::DurationPtr => match value.as_str() {
+                Some(text) => duration(text)?,
+                None => return wrong(value, "string"),
+            },
             Ty::Struct(nested) | Ty::Ptr(nested) if value.is_object() => {
                 Value::Object(self.structure(nested, value, place)?)
             }

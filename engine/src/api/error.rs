@@ -1,8 +1,10 @@
 //! Why a request of a client is refused, as Kubernetes words it.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
-use super::{GROUP, kind::KindRef};
+use super::{GROUP, GROUP_VERSION, kind::KindRef};
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +42,31 @@ pub struct FieldError {
     pub message: String,
 }
 
+/// A field that somebody else manages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Conflict {
+    /// Who, as messages show it.
+    pub(super) manager: String,
+    /// The field.
+    pub(super) field: String,
+}
+
 impl FieldError {
+    /// How long the name of a manager may be.
+    pub const MAX_MANAGER: usize = 128;
+
+    /// What is wrong with the name of a manager.
+    #[must_use]
+    pub fn of_manager(manager: &str) -> Option<Self> {
+        let field = "fieldManager";
+        if manager.len() > Self::MAX_MANAGER {
+            let message = format!("Too long: may not be more than {} bytes", Self::MAX_MANAGER);
+            return Some(Self { field: field.to_owned(), message });
+        }
+        let detail = "should only contain printable characters";
+        manager.chars().any(char::is_control).then(|| Self::invalid(field, &json!(manager), detail))
+    }
+
     /// A field with a value that is not allowed.
     #[must_use]
     pub fn invalid(field: &str, value: &Value, detail: &str) -> Self {
@@ -67,6 +93,7 @@ impl FieldError {
             "Duplicate value" => "FieldValueDuplicate",
             "Unsupported value" => "FieldValueNotSupported",
             "Forbidden" => "FieldValueForbidden",
+            message if message.starts_with("conflict with ") => "FieldManagerConflict",
             _ => "FieldValueInvalid",
         }
     }
@@ -120,6 +147,32 @@ impl ApiError {
     pub fn modified(kind: KindRef, name: &str) -> Self {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(kind, name, why)
+    }
+
+    /// Fields that are applied have other managers.
+    pub(super) fn apply_conflict(conflicts: Vec<Conflict>) -> Self {
+        let mut by_manager: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for conflict in &conflicts {
+            by_manager.entry(&conflict.manager).or_default().push(&conflict.field);
+        }
+        let message = match conflicts.as_slice() {
+            [one] => format!(
+                "Apply failed with 1 conflict: conflict with {}: {}",
+                one.manager, one.field
+            ),
+            many => {
+                let managers = by_manager.iter().map(|(manager, fields)| {
+                    format!("conflicts with {manager}:\n- {}", fields.join("\n- "))
+                });
+                let managers = managers.collect::<Vec<_>>().join("\n");
+                format!("Apply failed with {} conflicts: {managers}", many.len())
+            }
+        };
+        let causes = conflicts.into_iter().map(|it| FieldError {
+            field: it.field,
+            message: format!("conflict with {}", it.manager),
+        });
+        Self { causes: causes.collect(), ..Self::new(409, "Conflict", message) }
     }
 
     /// Fields of the object are wrong.
@@ -183,6 +236,28 @@ impl ApiError {
         Self::new(413, "RequestEntityTooLarge", "Request entity too large: limit is 20971520")
     }
 
+    /// The patch does more than any patch should.
+    pub(super) fn patch_too_large(why: &str) -> Self {
+        Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: {why}"))
+    }
+
+    /// The patch has a directive that does not exist.
+    pub(super) fn unknown_directive(directive: &str, patch: &str) -> Self {
+        Self::new(500, "", format!("unknown patch type: {directive} in map: {patch}"))
+    }
+
+    /// What is applied has fields that do not exist.
+    pub(super) fn undeclared_fields(kind: KindRef, name: &str, fields: &[String]) -> Self {
+        let errors: Vec<String> =
+            fields.iter().map(|it| format!(".{it}: field not declared in schema")).collect();
+        let errors = match errors.as_slice() {
+            [one] => one.clone(),
+            many => format!("errors:\n  {}", many.join("\n  ")),
+        };
+        let what = format!("/{name}; {GROUP_VERSION}, Kind={}", kind.kind);
+        Self::new(500, "", format!("failed to create typed patch object ({what}): {errors}"))
+    }
+
     /// The caller did not show the token. `target` is what the caller wanted to do, `subject` what it is about.
     #[must_use]
     pub fn forbidden(subject: Option<Subject>, target: &str) -> Self {
@@ -243,7 +318,8 @@ impl ApiError {
                 .map(|it| json!({"reason": it.reason(), "message": it.message, "field": it.field}));
             details["causes"] = causes.collect();
         }
-        if self.reason != "BadRequest" {
+        // Kubernetes has details for what it has a word for, if it is not just that nothing was understood.
+        if !matches!(self.reason, "" | "BadRequest") {
             status["details"] = details;
         }
         status["code"] = self.code.into();

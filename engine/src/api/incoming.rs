@@ -8,6 +8,7 @@ use super::{
     decode::{Decoder, Misfit, Place, texts},
     error::{ApiError, FieldError},
     kind::{self, KindRef},
+    managed::Applied,
     object::keyed,
     patch::Patch,
     schema::meta::OBJECT_META,
@@ -21,7 +22,14 @@ pub(super) struct Incoming {
     pub(super) body: String,
     pub(super) status: String,
     pub(super) problems: Vec<FieldError>,
+    /// Fields that do not exist.
+    pub(super) unknown: Vec<String>,
+    /// What the client should know.
     pub(super) warnings: Vec<String>,
+    /// What the client says about who manages which field.
+    pub(super) managed: Option<Value>,
+    /// Set if this is the result of applying something.
+    pub(super) applied: Option<Applied>,
 }
 
 /// The parts of an object as they were given.
@@ -69,6 +77,16 @@ impl Incoming {
         body: &Value,
         validation: Validation,
     ) -> Result<Self, ReadError> {
+        Self::read_text(kind, body, &[], validation)
+    }
+
+    /// The object in a body in which some fields were given more than once.
+    pub(super) fn read_text(
+        kind: KindRef,
+        body: &Value,
+        duplicates: &[String],
+        validation: Validation,
+    ) -> Result<Self, ReadError> {
         let given = |key: &str, default: &str| {
             body[key].as_str().filter(|it| !it.is_empty()).unwrap_or(default).to_owned()
         };
@@ -91,17 +109,29 @@ impl Incoming {
             ))));
         };
         let mut incoming = Self::fields(kind, object).map_err(refused)?;
-        let unknown: Vec<String> =
-            incoming.warnings.iter().map(|it| format!("unknown field \"{it}\"")).collect();
-        if validation == Validation::Strict && !unknown.is_empty() {
-            let why = format!("strict decoding error: {}", unknown.join(", "));
-            return Err(refused(Misfit::text(why)));
+        let mut problems: Vec<String> =
+            duplicates.iter().map(|it| format!("duplicate field \"{it}\"")).collect();
+        problems.extend(incoming.unknown.iter().map(|it| format!("unknown field \"{it}\"")));
+        match validation {
+            Validation::Strict if !problems.is_empty() => {
+                let why = format!("strict decoding error: {}", problems.join(", "));
+                return Err(refused(Misfit::text(why)));
+            }
+            Validation::Warn => {
+                problems.sort();
+                incoming.warnings = problems;
+            }
+            _ => {}
         }
-        incoming.warnings = if validation == Validation::Warn { unknown } else { Vec::new() };
+        incoming.managed = object
+            .get("metadata")
+            .and_then(|it| it.get("managedFields"))
+            .filter(|it| !it.is_null())
+            .cloned();
         Ok(incoming)
     }
 
-    /// Reads the parts of an object, in the order in which they were given; warnings are the unknown fields.
+    /// Reads the parts of an object, in the order in which they were given.
     fn fields(kind: KindRef, object: &Map<String, Value>) -> Result<Self, Misfit> {
         let mut decoder = Decoder::default();
         let mut parts = Fields::default();
@@ -133,7 +163,7 @@ impl Incoming {
         Ok(Self::assemble(kind, parts, decoder.unknown))
     }
 
-    fn assemble(kind: KindRef, parts: Fields, warnings: Vec<String>) -> Self {
+    fn assemble(kind: KindRef, parts: Fields, unknown: Vec<String>) -> Self {
         let Fields { metadata, spec, status, data } = parts;
         let mut metadata = metadata.unwrap_or_default();
         let mut problems = validate::metadata(&metadata);
@@ -162,13 +192,33 @@ impl Incoming {
             (None, Some(ty)) => keyed("status", &ty.zero()),
             (None, None) => String::new(),
         };
-        Self { metadata, body, status, problems, warnings }
+        Self {
+            metadata,
+            body,
+            status,
+            problems,
+            unknown,
+            warnings: Vec::new(),
+            managed: None,
+            applied: None,
+        }
     }
 
     pub(super) fn text(&self, key: &str) -> &str {
         self.metadata.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Refuses an object without the name that it has to have.
+    pub(super) fn require_name(&self, name: &str) -> Result<(), ApiError> {
+        if self.text("name").is_empty() {
+            return Err(ApiError::bad_request(format!(
+                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            )));
+        }
+        self.check_name(name)
+    }
+
+    /// Refuses an object with another name than it has to have.
     pub(super) fn check_name(&self, name: &str) -> Result<(), ApiError> {
         let own = self.text("name");
         if own.is_empty() || own == name {

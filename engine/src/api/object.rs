@@ -1,7 +1,7 @@
 //! One object, kept as the text that clients get.
 //!
 //! Thousands of objects exist at a time and most are never looked into, so an object is one string and a few offsets
-//! into it; whoever needs a field parses it. `managedFields` are not kept.
+//! into it; whoever needs a field parses it.
 
 use std::collections::BTreeMap;
 
@@ -56,6 +56,13 @@ pub(super) struct Parts {
     pub(super) body: String,
     /// The status, with key and comma; empty if there is none.
     pub(super) status: String,
+}
+
+impl Parts {
+    /// The object that has these parts, but for its name and versions.
+    pub(super) fn value(&self, kind: KindRef) -> Value {
+        Object::new(kind, "", "", 0, self).value()
+    }
 }
 
 impl Object {

@@ -4,6 +4,15 @@ use serde_json::{Map, Value};
 
 use super::error::ApiError;
 
+mod operations;
+mod strategic;
+
+/// What patches have to be, as Go names it.
+const OBJECT: &str = "map[string]interface {}";
+const OPERATIONS: &str = "[]handlers.jsonPatchOp";
+/// How many operations a patch may have.
+const MAX_OPERATIONS: usize = 10_000;
+
 /// A patch of one of the formats that Kubernetes knows.
 #[derive(Clone, Debug)]
 pub enum Patch {
@@ -11,10 +20,9 @@ pub enum Patch {
     Json(json_patch::Patch),
     /// Fields to merge; null removes.
     Merge(Value),
-    /// The same with directives; lists are replaced, since no kind has lists with keys.
+    /// The same with directives; only a few lists of metadata are merged, all others are replaced.
     Strategic(Value),
-    /// Fields that should be so; the object may be missing. Nobody else's fields are removed, as owners of fields
-    /// are not kept.
+    /// Fields that should be so; the object may be missing. The module `managed` does that.
     Apply(Value),
 }
 
@@ -24,27 +32,32 @@ impl Patch {
     /// # Errors
     /// If the format is unknown, or the text is not of that format.
     pub fn parse(media_type: &str, body: &[u8]) -> Result<Self, ApiError> {
-        let decoding = |why: String| ApiError::bad_request(format!("error decoding patch: {why}"));
+        let is_strategic = media_type == "application/strategic-merge-patch+json";
+        let prefix = if is_strategic { "" } else { "error decoding patch: " };
+        let decoding = |why: String| ApiError::bad_request(format!("{prefix}{why}"));
         let json = |wanted: &str| {
             let value: Value =
                 serde_json::from_slice(body).map_err(|error| decoding(go_syntax(body, &error)))?;
             match (&value, wanted) {
-                (Value::Object(_), "map[string]interface {}")
-                | (Value::Array(_), "[]handlers.jsonPatchOp") => Ok(value),
+                (Value::Object(_), OBJECT) | (Value::Array(_), OPERATIONS) => Ok(value),
                 _ => Err(decoding(super::decode::Misfit::new(&value, "Go value", wanted).json)),
             }
         };
         match media_type {
             "application/json-patch+json" => {
-                let value = json("[]handlers.jsonPatchOp")?;
+                let value = json(OPERATIONS)?;
+                let count = value.as_array().map_or(0, Vec::len);
+                if count > MAX_OPERATIONS {
+                    return Err(ApiError::patch_too_large(&format!(
+                        "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
+                    )));
+                }
                 serde_json::from_value(value)
                     .map(Self::Json)
-                    .map_err(|error| decoding(error.to_string()))
+                    .map_err(|_| ApiError::rejected_patch())
             }
-            "application/merge-patch+json" => json("map[string]interface {}").map(Self::Merge),
-            "application/strategic-merge-patch+json" => {
-                json("map[string]interface {}").map(Self::Strategic)
-            }
+            "application/merge-patch+json" => json(OBJECT).map(Self::Merge),
+            "application/strategic-merge-patch+json" => json(OBJECT).map(Self::Strategic),
             _ => Err(ApiError::unsupported_media_type()),
         }
     }
@@ -55,11 +68,9 @@ impl Patch {
     /// If the patch does not fit.
     pub(super) fn apply(&self, mut object: Value) -> Result<Value, ApiError> {
         match self {
-            Self::Json(patch) => {
-                json_patch::patch(&mut object, patch).map_err(|_| ApiError::rejected_patch())?;
-            }
-            Self::Merge(patch) | Self::Apply(patch) => merge(&mut object, patch, false),
-            Self::Strategic(patch) => merge(&mut object, patch, true),
+            Self::Json(patch) => operations::apply(&mut object, patch)?,
+            Self::Merge(patch) | Self::Apply(patch) => merge(&mut object, patch),
+            Self::Strategic(patch) => strategic::merge(&mut object, patch)?,
         }
         Ok(object)
     }
@@ -68,37 +79,33 @@ impl Patch {
     pub(super) fn shown(&self, result: &Value) -> String {
         match self {
             Self::Strategic(patch) => go_map(patch),
-            _ => result.to_string(),
+            _ => {
+                // Only the keys of the object itself have been through a map.
+                let mut result = result.clone();
+                if let Value::Object(map) = &mut result {
+                    map.sort_keys();
+                }
+                result.to_string()
+            }
         }
     }
 }
 
-fn merge(target: &mut Value, patch: &Value, directives: bool) {
+/// Merges objects; null removes.
+fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
         return;
     };
-    if directives && patch.get("$patch").is_some_and(|it| it == "replace") {
-        *target = Value::Object(
-            patch
-                .iter()
-                .filter(|(key, _)| *key != "$patch")
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect(),
-        );
-        return;
-    }
     if !target.is_object() {
         *target = Value::Object(Map::new());
     }
     let Value::Object(map) = target else { return };
     for (key, value) in patch {
-        let deletes =
-            value.is_null() || directives && value.get("$patch").is_some_and(|it| it == "delete");
-        if deletes {
+        if value.is_null() {
             map.shift_remove(key);
-        } else if !(directives && key.starts_with('$')) {
-            merge(map.entry(key.clone()).or_insert(Value::Null), value, directives);
+        } else {
+            merge(map.entry(key.clone()).or_insert(Value::Null), value);
         }
     }
 }
@@ -181,17 +188,6 @@ mod tests {
                 r#"{"data":{"b":"2","c":"3"},"list":[],"new":{"x":{}}}"#,
             );
         }
-    }
-
-    #[test]
-    fn directives_replace_and_delete() {
-        let media_type = "application/strategic-merge-patch+json";
-        check(
-            media_type,
-            r#"{"data": {"$patch": "replace", "q": "1"}}"#,
-            r#"{"data":{"q":"1"},"list":[{"name":"x"}]}"#,
-        );
-        check(media_type, r#"{"data": {"$patch": "delete"}}"#, r#"{"list":[{"name":"x"}]}"#);
     }
 
     #[test]

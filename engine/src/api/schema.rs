@@ -83,7 +83,7 @@ pub enum Ty {
     Ptr(&'static Type),
     /// A list of structures.
     List(&'static Type),
-    /// Whatever it is, it is not kept.
+    /// An object of any form, which is not looked into.
     Any,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{error::ApiError, object::Object};
+use super::{error::ApiError, object::Object, validate};
 
 /// Conditions that all have to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,9 +33,18 @@ impl Selector {
     /// # Errors
     /// If a text cannot be understood.
     pub fn parse(labels: &str, fields: &str) -> Result<Self, ApiError> {
-        let labels = parse_labels(labels)
-            .map_err(|why| ApiError::bad_request(format!("unable to parse requirement: {why}")))?;
+        let labels = parse_labels(labels).map_err(ApiError::bad_request)?;
         Ok(Self { labels, name: parse_fields(fields)? })
+    }
+
+    /// A selector of labels alone; the error says what cannot be understood.
+    pub(crate) fn of_labels(labels: &str) -> Result<Self, String> {
+        Ok(Self { labels: parse_labels(labels)?, name: Vec::new() })
+    }
+
+    /// Whether an object with these labels is meant, whatever its name is.
+    pub(crate) fn matches_labels(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.labels.iter().all(|it| it.matches(labels))
     }
 
     /// Only the object of this name.
@@ -53,8 +62,7 @@ impl Selector {
         if self.labels.is_empty() {
             return true;
         }
-        let labels = object.labels();
-        self.labels.iter().all(|it| it.matches(&labels))
+        self.matches_labels(&object.labels())
     }
 }
 
@@ -100,64 +108,139 @@ fn tokens(text: &str) -> Vec<String> {
 }
 
 fn parse_labels(text: &str) -> Result<Vec<Requirement>, String> {
-    let tokens = tokens(text);
-    let mut tokens = tokens.iter().map(String::as_str).peekable();
-    let mut requirements = Vec::new();
-    while let Some(token) = tokens.next() {
-        if token == "," {
-            continue;
-        }
-        let (key, missing) = match token {
-            "!" => (tokens.next().unwrap_or_default(), true),
-            key => (key, false),
-        };
-        if key.is_empty() || ",()<>=!==!=".contains(key) {
-            return Err(format!("found '{key}', expected: !, identifier, or 'end of string'"));
-        }
-        let test = match tokens.next_if(|it| *it != ",") {
-            None if missing => Test::Missing,
-            None => Test::Exists,
-            Some("=" | "==") => Test::In(vec![value(&mut tokens)]),
-            Some("!=") => Test::NotIn(vec![value(&mut tokens)]),
-            Some("in") => Test::In(values(&mut tokens)?),
-            Some("notin") => Test::NotIn(values(&mut tokens)?),
-            Some(sign @ (">" | "<" | "gt" | "lt")) => {
-                let than = value(&mut tokens);
-                let than = than.parse().map_err(|_| {
-                    format!("values[0][{key}]: Invalid value: \"{than}\": for 'Gt', 'Lt' operators, the value must be an integer")
-                })?;
-                if matches!(sign, ">" | "gt") { Test::Greater(than) } else { Test::Less(than) }
-            }
-            Some(other) => {
-                return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt"));
-            }
-        };
-        requirements.push(Requirement { key: key.to_owned(), test });
-    }
-    Ok(requirements)
+    Parser { tokens: tokens(text).into_iter().peekable() }.requirements()
 }
 
-/// A value; nothing stands for the empty one.
-fn value<'a>(tokens: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -> String {
-    tokens.next_if(|it| *it != ",").unwrap_or_default().to_owned()
+/// Reads conditions by the grammar of Kubernetes, and complains in its words.
+struct Parser {
+    tokens: std::iter::Peekable<std::vec::IntoIter<String>>,
 }
 
-fn values<'a>(
-    tokens: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>,
-) -> Result<Vec<String>, String> {
-    match tokens.next() {
-        Some("(") => {}
-        other => return Err(format!("found '{}', expected: '('", other.unwrap_or_default())),
+impl Parser {
+    /// What comes next; the end is empty.
+    fn peek(&mut self) -> &str {
+        self.tokens.peek().map_or("", String::as_str)
     }
-    let mut values = Vec::new();
-    loop {
-        match tokens.next() {
-            Some(")") => return Ok(values),
-            Some(",") => {}
-            Some(word) => values.push(word.to_owned()),
-            None => return Err("found '', expected: ',' or ')'".to_owned()),
+
+    fn next(&mut self) -> String {
+        self.tokens.next().unwrap_or_default()
+    }
+
+    fn requirements(mut self) -> Result<Vec<Requirement>, String> {
+        let mut requirements = Vec::new();
+        loop {
+            match self.peek() {
+                "" => return Ok(requirements),
+                token if token == "!" || is_identifier(token) => {
+                    let requirement = self.requirement();
+                    let in_requirement = |why| format!("unable to parse requirement: {why}");
+                    requirements.push(requirement.map_err(in_requirement)?);
+                }
+                token => return found(token, ", expected: !, identifier, or 'end of string'"),
+            }
+            match self.next().as_str() {
+                "" => return Ok(requirements),
+                "," => {}
+                token => return found(token, ", expected: ',' or 'end of string'"),
+            }
+            let token = self.peek();
+            if token != "!" && !is_identifier(token) {
+                return found(token, ", expected: identifier after ','");
+            }
         }
     }
+
+    fn requirement(&mut self) -> Result<Requirement, String> {
+        let mut key = self.next();
+        let is_missing = key == "!";
+        if is_missing {
+            key = self.next();
+        }
+        if !is_identifier(&key) {
+            return found(&key, ", expected: identifier");
+        }
+        if let Some(problem) = validate::qualified_name("", &key).first() {
+            return Err(format!("<nil>: {}", problem.message));
+        }
+        let test = match self.peek() {
+            _ if is_missing => Test::Missing,
+            "" | "," => Test::Exists,
+            _ => match self.next().as_str() {
+                "in" => Test::In(self.values()?),
+                "notin" => Test::NotIn(self.values()?),
+                "=" | "==" => Test::In(vec![self.value()?]),
+                "!=" => Test::NotIn(vec![self.value()?]),
+                ">" => Test::Greater(self.number()?),
+                "<" => Test::Less(self.number()?),
+                token => return found(token, ", expected: in, notin, =, ==, !=, gt, lt"),
+            },
+        };
+        if let Test::In(values) | Test::NotIn(values) = &test {
+            let problems = values.iter().enumerate().find_map(|(index, value)| {
+                let problem = validate::label_value("", value).into_iter().next()?;
+                Some(format!("values[{index}][{key}]: {}", problem.message))
+            });
+            problems.map_or(Ok(()), Err)?;
+        }
+        Ok(Requirement { key, test })
+    }
+
+    /// One value; nothing stands for the empty one.
+    fn value(&mut self) -> Result<String, String> {
+        if matches!(self.peek(), "" | ",") {
+            return Ok(String::new());
+        }
+        let value = self.next();
+        if is_identifier(&value) { Ok(value) } else { found(&value, ", expected: identifier") }
+    }
+
+    fn number(&mut self) -> Result<i64, String> {
+        let value = self.value()?;
+        value.parse().map_err(|_| {
+            format!(
+                "values[0]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
+            )
+        })
+    }
+
+    /// Values in parentheses; nothing between commas stands for the empty one.
+    fn values(&mut self) -> Result<Vec<String>, String> {
+        let open = self.next();
+        if open != "(" {
+            return found(&open, " expected: '('");
+        }
+        let token = self.peek();
+        if token != ")" && token != "," && !is_identifier(token) {
+            return found(token, ", expected: ',', ')' or identifier");
+        }
+        let mut values = Vec::new();
+        loop {
+            match self.next().as_str() {
+                ")" => return Ok(values),
+                "," => {
+                    if values.is_empty() || matches!(self.peek(), ")" | ",") {
+                        values.push(String::new());
+                    }
+                }
+                token if is_identifier(token) => {
+                    values.push(token.to_owned());
+                    let token = self.peek();
+                    if token != "," && token != ")" {
+                        return found(token, ", expected: ',' or ')'");
+                    }
+                }
+                token => return found(token, ", expected: ',', or identifier"),
+            }
+        }
+    }
+}
+
+fn is_identifier(token: &str) -> bool {
+    !token.is_empty() && !token.starts_with(['!', '=', ',', '(', ')', '<', '>'])
+}
+
+fn found<T>(token: &str, expected: &str) -> Result<T, String> {
+    Err(format!("found '{token}'{expected}"))
 }
 
 /// Names that are wanted (true) or not (false).
@@ -251,6 +334,31 @@ mod tests {
             error("a b c", ""),
             "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"
         );
+        for (text, expected) in [
+            ("==", "found '==', expected: !, identifier, or 'end of string'"),
+            (",", "found ',', expected: !, identifier, or 'end of string'"),
+            ("a,,b", "found ',', expected: identifier after ','"),
+            ("a,", "found '', expected: identifier after ','"),
+            ("a=b=c", "found '=', expected: ',' or 'end of string'"),
+            ("!!a", "unable to parse requirement: found '!', expected: identifier"),
+            ("a in", "unable to parse requirement: found '' expected: '('"),
+            ("a in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
+            ("a in (b", "unable to parse requirement: found '', expected: ',' or ')'"),
+            ("a in (b c)", "unable to parse requirement: found 'c', expected: ',' or ')'"),
+            (
+                "a>b",
+                "unable to parse requirement: values[0]: Invalid value: \"b\": for 'Gt', 'Lt' operators, the value \
+                 must be an integer",
+            ),
+        ] {
+            assert_eq!(error(text, ""), expected, "{text}");
+        }
+        assert!(error("-a", "").starts_with(
+            "unable to parse requirement: <nil>: Invalid value: \"-a\": name part must consist of"
+        ));
+        assert!(error("a=x/y", "").starts_with(
+            "unable to parse requirement: values[0][a]: Invalid value: \"x/y\": a valid label must"
+        ));
         assert_eq!(error("", "bogus"), "invalid selector: 'bogus'; can't understand 'bogus'");
         assert_eq!(
             error("", "spec.foo=1"),

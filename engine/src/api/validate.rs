@@ -11,6 +11,9 @@ use super::{
 
 type Fields = Map<String, Value>;
 
+/// How much annotations may hold together.
+const MAX_ANNOTATIONS: usize = 256 << 10;
+
 /// What is wrong with a spec.
 pub(super) fn spec(kind: KindRef, spec: &Fields) -> Vec<FieldError> {
     if kind == kind::LIVE_UPDATE {
@@ -64,33 +67,101 @@ pub(super) fn metadata(metadata: &Fields) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in map(metadata, "labels") {
         errors.extend(qualified_name("metadata.labels", key));
-        let value = value.as_str().unwrap_or_default();
-        if value.len() > 63 {
-            errors.push(FieldError::invalid(
-                "metadata.labels",
-                &json!(value),
-                "must be no more than 63 bytes",
-            ));
-        }
-        if !value.is_empty() && !is_word(value) {
-            errors.push(FieldError::invalid(
-                "metadata.labels",
-                &json!(value),
-                "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
-                 start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used \
-                 for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
-            ));
-        }
+        errors.extend(label_value("metadata.labels", value.as_str().unwrap_or_default()));
     }
-    for (key, _) in map(metadata, "annotations") {
+    let mut size = 0;
+    for (key, value) in map(metadata, "annotations") {
         errors.extend(qualified_name("metadata.annotations", &key.to_lowercase()));
+        size += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if size > MAX_ANNOTATIONS {
+        let message = format!("Too long: may not be more than {MAX_ANNOTATIONS} bytes");
+        errors.push(FieldError { field: "metadata.annotations".to_owned(), message });
+    }
+    errors.extend(owners(metadata));
+    for finalizer in list(metadata, "finalizers") {
+        let name = finalizer.as_str().unwrap_or_default();
+        errors.extend(qualified_name("metadata.finalizers", name));
     }
     errors
 }
 
+/// What is wrong with the objects that an object belongs to.
+fn owners(metadata: &Fields) -> Vec<FieldError> {
+    let field = "metadata.ownerReferences";
+    let owners = list(metadata, "ownerReferences");
+    let mut errors = Vec::new();
+    for owner in owners {
+        for (key, detail) in [
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            if owner[key] == "" {
+                errors.push(FieldError::invalid(&format!("{field}.{key}"), &json!(""), detail));
+            }
+        }
+    }
+    let controllers = owners.iter().filter(|it| it["controller"] == true);
+    let controllers: Vec<String> = controllers
+        .map(|it| {
+            let text = |key: &str| it[key].as_str().unwrap_or_default().to_owned();
+            format!("{}/{}", text("kind"), text("name"))
+        })
+        .collect();
+    if let [first, second, ..] = controllers.as_slice() {
+        let detail = format!(
+            "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
+        );
+        errors.push(FieldError::invalid(field, &json!(owners), &detail));
+    }
+    errors
+}
+
+/// What is wrong with the value of a label.
+pub(super) fn label_value(field: &str, value: &str) -> Vec<FieldError> {
+    let invalid = |detail: &str| FieldError::invalid(field, &json!(value), detail);
+    let mut errors = Vec::new();
+    if value.len() > 63 {
+        errors.push(invalid("must be no more than 63 bytes"));
+    }
+    if !value.is_empty() && !is_word(value) {
+        errors.push(invalid(
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
+             start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used \
+             for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+        ));
+    }
+    errors
+}
+
+/// What is wrong with the finalizers of an object that is being deleted: none may be added.
+pub(super) fn new_finalizers(old: &Value, metadata: &Fields) -> Option<FieldError> {
+    let known = old.as_array().map_or(&[][..], Vec::as_slice);
+    let new: Vec<String> = list(metadata, "finalizers")
+        .iter()
+        .filter(|it| !known.contains(it))
+        .map(Value::to_string)
+        .collect();
+    let message = format!(
+        "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+        new.join(", ")
+    );
+    (!new.is_empty()).then(|| FieldError { field: "metadata.finalizers".to_owned(), message })
+}
+
 /// A name with an optional prefix, as labels have.
-fn qualified_name(field: &str, key: &str) -> Vec<FieldError> {
+pub(super) fn qualified_name(field: &str, key: &str) -> Vec<FieldError> {
     let invalid = |detail: &str| FieldError::invalid(field, &json!(key), detail);
+    if key.matches('/').count() > 1 {
+        return vec![invalid(
+            "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with \
+             an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+             '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. \
+             'example.com/MyName')",
+        )];
+    }
     let (prefix, name) =
         key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
     let mut errors = Vec::new();

@@ -15,9 +15,9 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use self::answer::Format;
+use super::web;
 use crate::api::{
-    ApiError, GROUP, Kind, KindRef, Patch, Saved, Selector, Store, Subresource, Validation,
-    WriteOptions,
+    ApiError, GROUP, Kind, KindRef, Saved, Selector, Store, Subresource, Validation, WriteOptions,
     error::{FieldError, Subject},
 };
 
@@ -31,8 +31,14 @@ mod watching;
 #[cfg(test)]
 mod tests;
 
+/// Where the API server listens, whatever the web port does.
+const LOOPBACK: &str = "127.0.0.1";
+
 /// The largest body that is read.
 const MAX_BODY: usize = 20 << 20;
+
+/// Under this, what is read is always watched, as old clients do it.
+const OLD_WATCH: &str = "watch/";
 
 /// What requests work on; cheap to clone.
 #[derive(Clone, Debug)]
@@ -48,7 +54,10 @@ pub fn app(rest: Rest, token: &str) -> Router {
         let expected = expected.clone();
         async move {
             let given = request.headers().get(header::AUTHORIZATION);
-            if given.is_some_and(|it| super::web::same_secret(it.as_bytes(), expected.as_bytes())) {
+            let is_known =
+                given.is_some_and(|it| web::same_secret(it.as_bytes(), expected.as_bytes()));
+            let host = web::host(request.headers(), request.uri());
+            if is_known && web::knows_host(LOOPBACK, host) && !web::is_foreign(&request) {
                 return next.run(request).await;
             }
             forbidden(request.method(), request.uri().path())
@@ -77,6 +86,7 @@ enum Target {
 impl Target {
     fn of(path: &str) -> Self {
         let Some(rest) = path.strip_prefix("/apis/tilt.dev/v1alpha1/") else { return Self::Server };
+        let rest = rest.strip_prefix(OLD_WATCH).unwrap_or(rest);
         let segments: Vec<String> =
             rest.trim_end_matches('/').split('/').map(path::decode).collect();
         let Some(kind) = segments.first().and_then(|it| Kind::of_plural(it)) else {
@@ -106,12 +116,49 @@ impl Query {
         self.0.get(key).map_or("", String::as_str)
     }
 
+    /// Whether an option is switched on; its mere presence does that, too.
     fn is_set(&self, key: &str) -> bool {
-        matches!(self.text(key), "true" | "1" | "True")
+        self.0.get(key).is_some_and(|it| !matches!(it.as_str(), "false" | "0"))
+    }
+
+    /// Refuses options of lists and watches that make no sense.
+    fn check_list(&self) -> Result<(), ApiError> {
+        for key in ["timeoutSeconds", "limit"] {
+            let text = self.text(key);
+            if !text.is_empty() && text.parse::<i64>().is_err() {
+                let why = format!("strconv.ParseInt: parsing {text:?}: invalid syntax");
+                return Err(ApiError::bad_request(why));
+            }
+        }
+        let how = self.text("resourceVersionMatch");
+        let forbidden = |field: &str, why: &str| {
+            let cause =
+                FieldError { field: field.to_owned(), message: format!("Forbidden: {why}") };
+            Err(ApiError::invalid_options("ListOptions", cause))
+        };
+        if !how.is_empty() && !self.is_set("watch") && self.text("resourceVersion").is_empty() {
+            let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+            return forbidden("resourceVersionMatch", why);
+        }
+        if self.is_set("sendInitialEvents") && !self.is_set("watch") {
+            return forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
+        }
+        Ok(())
     }
 
     fn selector(&self) -> Result<Selector, ApiError> {
         Selector::parse(self.text("labelSelector"), self.text("fieldSelector"))
+    }
+
+    /// Who writes: as the client says, or else the name of the program.
+    fn manager(&self, parts: &Parts) -> String {
+        let given = self.text("fieldManager");
+        if !given.is_empty() {
+            return given.to_owned();
+        }
+        let agent = parts.headers.get(header::USER_AGENT).and_then(|it| it.to_str().ok());
+        let program = agent.unwrap_or("unknown").split('/').next().unwrap_or_default();
+        program.chars().take(FieldError::MAX_MANAGER).collect()
     }
 
     fn dry_run(&self, options: &str) -> Result<bool, ApiError> {
@@ -127,7 +174,7 @@ impl Query {
         }
     }
 
-    fn write_options(&self, options: &str) -> Result<WriteOptions, ApiError> {
+    fn write_options(&self, options: &str, parts: &Parts) -> Result<WriteOptions, ApiError> {
         let validation = match self.text("fieldValidation") {
             "" | "Warn" => Validation::Warn,
             "Strict" => Validation::Strict,
@@ -140,7 +187,13 @@ impl Query {
                 return Err(ApiError::invalid_options(options, cause));
             }
         };
-        Ok(WriteOptions { dry_run: self.dry_run(options)?, validation })
+        let manager = self.manager(parts);
+        if let Some(cause) = FieldError::of_manager(&manager) {
+            return Err(ApiError::invalid_options(options, cause));
+        }
+        let force = self.is_set("force");
+        let dry_run = self.dry_run(options)?;
+        Ok(WriteOptions { dry_run, validation, manager, force, duplicates: Vec::new() })
     }
 }
 
@@ -170,11 +223,18 @@ impl Rest {
     ) -> Result<Response, ApiError> {
         let path = parts.uri.path();
         let target = Target::of(path);
-        if target == Target::Server {
-            return Ok(discovery::answer(parts));
+        match target {
+            Target::Server => return Ok(discovery::answer(parts, &self.store)),
+            Target::Nothing => return Err(ApiError::no_such_resource()),
+            _ => {}
         }
         let format = format.ok_or_else(ApiError::not_acceptable)?;
-        let query = Query::of(parts.uri.query());
+        let mut query = Query::of(parts.uri.query());
+        if path.strip_prefix("/apis/tilt.dev/v1alpha1/").is_some_and(|it| it.starts_with(OLD_WATCH))
+        {
+            query.0.insert("watch".to_owned(), "true".to_owned());
+        }
+        query.check_list()?;
         let method = match parts.method {
             Method::HEAD => Method::GET,
             ref method => method.clone(),
@@ -207,31 +267,33 @@ impl Rest {
         parts: &Parts,
         target: Target,
         method: &Method,
-        body: Body,
+        given: Body,
         format: Format,
         query: &Query,
     ) -> Result<Response, ApiError> {
         let saved = match (target, method) {
-            (Target::Nothing, _) => return Err(ApiError::no_such_resource()),
             (Target::Collection(kind), &Method::POST) => {
-                let options = query.write_options("CreateOptions")?;
-                let body = body::object(parts, body, kind.kind).await?;
-                self.store.create(kind, &body, options)?
+                let mut options = query.write_options("CreateOptions", parts)?;
+                let body;
+                (body, options.duplicates) = body::object(parts, given, kind.kind).await?;
+                self.store.create(kind, &body, &options)?
             }
             (Target::Object(kind, name, part), &Method::PUT) => {
-                let options = query.write_options("UpdateOptions")?;
-                let body = body::object(parts, body, kind.kind).await?;
-                self.store.update(kind, &name, &body, part, options)?
+                let mut options = query.write_options("UpdateOptions", parts)?;
+                let body;
+                (body, options.duplicates) = body::object(parts, given, kind.kind).await?;
+                self.store.update(kind, &name, &body, part, &options)?
             }
             (Target::Object(kind, name, part), &Method::PATCH) => {
-                let options = query.write_options("PatchOptions")?;
-                let patch = body::patch(parts, body).await?;
-                check_patch(&patch, query)?;
-                self.store.patch(kind, &name, &patch, part, options)?
+                let options = query.write_options("PatchOptions", parts)?;
+                check_patch(body::is_apply(parts), query)?;
+                let patch = body::patch(parts, given).await?;
+                self.store.patch(kind, &name, &patch, part, &options)?
             }
             (Target::Object(kind, name, Subresource::Main), &Method::DELETE) => {
                 let dry_run = query.dry_run("DeleteOptions")?;
-                let options = body::delete_options(parts, body).await?;
+                let options =
+                    body::delete_options(parts, given, query.text("propagationPolicy")).await?;
                 let object = self.store.delete(kind, &name, &options["preconditions"], dry_run)?;
                 Saved { object, created: false, warnings: Vec::new() }
             }
@@ -247,10 +309,15 @@ impl Rest {
     }
 }
 
-/// Whoever applies has to say who it is, though nobody keeps it.
-fn check_patch(patch: &Patch, query: &Query) -> Result<(), ApiError> {
-    if matches!(patch, Patch::Apply(_)) && query.text("fieldManager").is_empty() {
+/// Whoever applies has to say who it is, and nobody else can force anything.
+fn check_patch(is_apply: bool, query: &Query) -> Result<(), ApiError> {
+    if is_apply && query.text("fieldManager").is_empty() {
         let cause = FieldError::required("fieldManager", "is required for apply patch");
+        return Err(ApiError::invalid_options("PatchOptions", cause));
+    }
+    if !is_apply && !query.text("force").is_empty() {
+        let message = "Forbidden: may not be specified for non-apply patch".to_owned();
+        let cause = FieldError { field: "force".to_owned(), message };
         return Err(ApiError::invalid_options("PatchOptions", cause));
     }
     Ok(())

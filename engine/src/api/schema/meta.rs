@@ -21,7 +21,17 @@ schema! {
         Optional "annotations": Map, "Annotations, for programs.";
         Optional "ownerReferences": List(&OWNER_REFERENCE), "The objects that it belongs to.";
         Optional "finalizers": Strings, "It is not deleted as long as there are any.";
-        Optional "managedFields": Any, "Accepted, but not kept.";
+        Optional "managedFields": List(&MANAGED_FIELDS_ENTRY), "Who manages which fields, if clients wrote the object.";
+    }
+
+    MANAGED_FIELDS_ENTRY: "ManagedFieldsEntry", "The fields that somebody manages." {
+        Optional "manager": Str, "Who it is.";
+        Optional "operation": Str, "How the fields were written: Apply or Update.";
+        Optional "apiVersion": Str, "The version of the fields.";
+        Optional "time": TimePtr, "When the fields were last written.";
+        Optional "fieldsType": Str, "The format of the fields: FieldsV1.";
+        Optional "fieldsV1": Any, "The fields.";
+        Optional "subresource": Str, "The part of the object through which they were written.";
     }
 
     OWNER_REFERENCE: "OwnerReference", "An object that another one belongs to." {

@@ -198,8 +198,8 @@ pub(super) fn json(value: &Value) -> Response {
 }
 
 /// A plain text.
-pub(super) fn text(status: StatusCode, text: &'static str) -> Response {
-    with_type(status, Body::from(text), "text/plain; charset=utf-8")
+pub(super) fn text(status: StatusCode, text: impl Into<Body>) -> Response {
+    with_type(status, text.into(), "text/plain; charset=utf-8")
 }
 
 fn respond(status: StatusCode, json: String, format: Format, pretty: bool) -> Response {

@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::{Json, read};
-use crate::api::{ApiError, Patch};
+use crate::api::{ApiError, Patch, error::FieldError};
 
 /// Enough for the deepest YAML that the parser accepts.
 const YAML_STACK: usize = 64 << 20;
+/// How much of a body is shown if it cannot be read.
+const SHOWN: usize = 30;
 /// How deep values may nest, as in JSON.
 const MAX_DEPTH: usize = 128;
 
@@ -21,24 +23,30 @@ fn media_type(parts: &Parts) -> String {
     value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// An object.
-pub(super) async fn object(parts: &Parts, body: Body, kind: &str) -> Result<Json, ApiError> {
+/// An object, and the fields that were given more than once.
+pub(super) async fn object(
+    parts: &Parts,
+    body: Body,
+    kind: &str,
+) -> Result<(Json, Vec<String>), ApiError> {
     let bytes = read(body).await?;
     let unrecognized = |why: &str| {
-        let shown = if bytes.is_empty() { "<empty>".to_owned() } else { hex(&bytes) };
+        let shown = beginning(&bytes);
         ApiError::bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; {why} ({shown})"
         ))
     };
     match media_type(parts).as_str() {
         "" | "application/json" | "application/x-www-form-urlencoded" | "text/plain" => {
-            serde_json::from_slice(&bytes).map_err(|error| {
+            let value = serde_json::from_slice(&bytes).map_err(|error| {
                 let why = crate::api::go_syntax(&bytes, &error);
                 unrecognized(&format!("json parse error: {why}"))
-            })
+            })?;
+            Ok((value, crate::api::duplicates(&bytes)))
         }
         "application/yaml" | "text/yaml" | "application/x-yaml" => yaml(bytes.to_vec())
             .await
+            .map(|value| (value, Vec::new()))
             .map_err(|why| unrecognized(&format!("yaml parse error: {why}"))),
         _ => Err(ApiError::unsupported_media_type()),
     }
@@ -48,7 +56,7 @@ pub(super) async fn object(parts: &Parts, body: Body, kind: &str) -> Result<Json
 pub(super) async fn patch(parts: &Parts, body: Body) -> Result<Patch, ApiError> {
     let bytes = read(body).await?;
     match media_type(parts).as_str() {
-        "application/apply-patch+yaml" => match yaml(bytes.to_vec()).await {
+        _ if is_apply(parts) => match yaml(bytes.to_vec()).await {
             Ok(value @ Value::Object(_)) => Ok(Patch::Apply(value)),
             Ok(_) => Err(ApiError::bad_request("error decoding YAML: expected an object")),
             Err(why) => Err(ApiError::bad_request(format!("error decoding YAML: {why}"))),
@@ -57,18 +65,47 @@ pub(super) async fn patch(parts: &Parts, body: Body) -> Result<Patch, ApiError> 
     }
 }
 
-/// The options of a deletion; most clients send none.
-pub(super) async fn delete_options(parts: &Parts, body: Body) -> Result<Json, ApiError> {
+/// Whether a patch says what should be so, and not what to change.
+pub(super) fn is_apply(parts: &Parts) -> bool {
+    media_type(parts) == "application/apply-patch+yaml"
+}
+
+/// The options of a deletion; most clients send none. `policy` is the one of the query.
+pub(super) async fn delete_options(
+    parts: &Parts,
+    body: Body,
+    policy: &str,
+) -> Result<Json, ApiError> {
     let bytes = read(body).await?;
-    if bytes.is_empty() {
-        return Ok(json!({}));
+    let options: Value = match media_type(parts).as_str() {
+        _ if bytes.is_empty() => json!({}),
+        "application/yaml" => yaml(bytes.to_vec()).await.map_err(ApiError::bad_request)?,
+        _ => serde_json::from_slice(&bytes).map_err(|error| {
+            let why = crate::api::go_syntax(&bytes, &error);
+            ApiError::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
+        })?,
+    };
+    if let Some(kind) = options["kind"].as_str().filter(|it| *it != "DeleteOptions") {
+        return Err(ApiError::bad_request(format!(
+            "no kind \"{kind}\" is registered for version \"meta.k8s.io/v1\""
+        )));
     }
-    match media_type(parts).as_str() {
-        "application/yaml" => yaml(bytes.to_vec()).await.map_err(ApiError::bad_request),
-        _ => {
-            serde_json::from_slice(&bytes).map_err(|error| ApiError::bad_request(error.to_string()))
-        }
+    let policy = options["propagationPolicy"].as_str().unwrap_or(policy);
+    let refused = |message: String| {
+        let cause = FieldError { field: "propagationPolicy".to_owned(), message };
+        Err(ApiError::invalid_options("DeleteOptions", cause))
+    };
+    if !["", "Foreground", "Background", "Orphan"].contains(&policy) {
+        return refused(format!(
+            "Unsupported value: \"{policy}\": supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
+        ));
     }
+    if !policy.is_empty() && options["orphanDependents"].is_boolean() {
+        return refused(format!(
+            "Invalid value: \"{policy}\": orphanDependents and deletionPropagation cannot be both set"
+        ));
+    }
+    Ok(options)
 }
 
 /// Reads YAML on a thread that is deep enough for whatever the parser accepts.
@@ -98,8 +135,13 @@ fn is_deeper(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// The beginning of a body, as Kubernetes shows it.
-fn hex(bytes: &[u8]) -> String {
-    let shown = builtins::golang::hex::encode(&bytes[..bytes.len().min(64)]);
-    if bytes.len() > 64 { format!("{shown} ...") } else { shown }
+/// The beginning of a body, as Kubernetes shows it: as text if it looks like JSON.
+fn beginning(bytes: &[u8]) -> String {
+    let start = &bytes[..bytes.len().min(SHOWN)];
+    let shown = match bytes.first() {
+        None => return "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(start).into_owned(),
+        Some(_) => builtins::golang::hex::encode(start),
+    };
+    if bytes.len() > SHOWN { format!("{shown} ...") } else { shown }
 }

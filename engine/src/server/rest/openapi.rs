@@ -17,6 +17,8 @@ use crate::api::{
     },
 };
 
+mod protobuf;
+
 /// The media types that can be patched with.
 const PATCHES: [&str; 4] = [
     "application/json-patch+json",
@@ -25,26 +27,24 @@ const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
 ];
 
-/// Version 2 in protobuf, without anything in it.
-///
-/// Older clients of Kubernetes only read this encoding. They use it to check objects before they send them, and let
-/// everything pass that the document does not describe; the server checks it anyway.
-const EMPTY_V2: &[u8] = b"\x0a\x032.0\x12\x14\x0a\x08tilt.dev\x12\x08v1alpha1\x42\x00";
+/// The media type of version 2 in protobuf.
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// Version 2.
 pub(super) fn v2(parts: &Parts) -> Response {
     let accept = parts.headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or("*/*");
-    if accept.contains("protobuf") {
-        let media_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-        return answer::with_type(StatusCode::OK, Body::from(EMPTY_V2), media_type);
-    }
     let dialect = Dialect { definitions: "#/definitions/" };
-    answer::json(&json!({
+    let document = json!({
         "swagger": "2.0",
         "info": {"title": GROUP, "version": VERSION},
         "paths": paths(&|kind| json!({"parameters": parameters_v2(), "consumes": PATCHES, "schema": dialect.reference(kind.kind)})),
         "definitions": dialect.schemas(),
-    }))
+    });
+    if accept.contains("protobuf") {
+        let body = Body::from(protobuf::encode(&document));
+        return answer::with_type(StatusCode::OK, body, PROTOBUF);
+    }
+    answer::json(&document)
 }
 
 /// The documents of version 3 that there are.
@@ -72,7 +72,7 @@ pub(super) fn v3() -> Value {
 
 const PARAMETERS: [(&str, &str); 3] = [
     ("dryRun", "All to check everything and store nothing."),
-    ("fieldManager", "Who writes; not kept."),
+    ("fieldManager", "Who writes."),
     ("fieldValidation", "What is done about unknown fields: Ignore, Warn or Strict."),
 ];
 
@@ -229,7 +229,7 @@ impl Dialect {
                 json!({"type": "array", "items": {"type": "integer", "format": "int32"}, "description": doc})
             }
             Ty::Map => map_of_texts(doc),
-            Ty::Any => json!({"type": "array", "items": {"type": "object"}, "description": doc}),
+            Ty::Any => json!({"type": "object", "description": doc}),
             Ty::Struct(nested) | Ty::Ptr(nested) => self.described(doc, nested.name),
             Ty::List(nested) => {
                 json!({"type": "array", "items": self.reference(nested.name), "description": doc})

@@ -93,7 +93,7 @@ impl Server {
 
 fn strip(value: &mut Value) {
     if let Some(metadata) = value["metadata"].as_object_mut() {
-        for key in ["uid", "resourceVersion", "creationTimestamp"] {
+        for key in ["uid", "resourceVersion", "creationTimestamp", "managedFields"] {
             metadata.shift_remove(key);
         }
     }

@@ -44,8 +44,8 @@ pub(super) fn answer(
     query: &Query,
     format: Format,
 ) -> Response {
-    let seconds =
-        query.text("timeoutSeconds").parse().map_or(FOREVER, Duration::from_secs).min(FOREVER);
+    let seconds = query.text("timeoutSeconds").parse().ok().filter(|it| *it > 0);
+    let timeout = seconds.map_or(FOREVER, Duration::from_secs).min(FOREVER);
     let mut watch = Watch {
         store: rest.store.clone(),
         closing: rest.closing.clone(),
@@ -57,7 +57,7 @@ pub(super) fn answer(
         changes: rest.store.changes(),
         version: 0,
         known: BTreeMap::new(),
-        deadline: time::Instant::now() + seconds,
+        deadline: time::Instant::now() + timeout,
         first: None,
     };
     let snapshot = rest.store.snapshot(kind);

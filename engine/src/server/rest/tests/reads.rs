@@ -1,5 +1,7 @@
 //! What clients read, and who may not.
 
+use expect_test::expect;
+
 use super::*;
 
 #[tokio::test]
@@ -102,5 +104,55 @@ async fn every_type_of_the_openapi_documents_is_defined() {
             let name = reference.rsplit('/').next().unwrap();
             assert!(schemas.contains_key(name), "{reference}");
         }
+    }
+}
+
+#[tokio::test]
+async fn the_server_tells_how_it_does() {
+    let server = Server::new();
+    for (path, expected) in [
+        ("/healthz", "200 ok"),
+        ("/livez/ping", "200 ok"),
+        ("/readyz?verbose", "200 [+]ping ok\n[+]log ok\nreadyz check passed\n"),
+        ("/livez?verbose&exclude=log", "200 [+]ping ok\n[+]log excluded: ok\nlivez check passed\n"),
+        ("/healthz/nope", "404 404 page not found\n"),
+        ("/nope", "404 404 page not found\n"),
+    ] {
+        let (status, text) = server.text("GET", path, &[], "").await;
+        assert_eq!(format!("{status} {text}"), expected, "{path}");
+    }
+    let (_, metrics) = server.text("GET", "/metrics", &[], "").await;
+    assert!(metrics.contains("apiserver_storage_objects{resource=\"configmaps.tilt.dev\"} 1\n"));
+}
+
+#[tokio::test]
+async fn options_of_lists_that_make_no_sense_are_refused() {
+    let server = Server::new();
+    for (query, expected) in [
+        ("limit=x", expect![[r#"400 strconv.ParseInt: parsing "x": invalid syntax"#]]),
+        (
+            "resourceVersionMatch=Exact",
+            expect![[
+                r#"422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"#
+            ]],
+        ),
+        (
+            "labelSelector=a%20in",
+            expect![[r#"400 unable to parse requirement: found '' expected: '('"#]],
+        ),
+    ] {
+        server.check("GET", &format!("configmaps?{query}"), JSON, "", expected).await;
+    }
+}
+
+#[tokio::test]
+async fn protobuf_has_every_definition() {
+    let server = Server::new();
+    let accept = [("Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")];
+    let response = server.send("GET", "/openapi/v2", &accept, "").await;
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    for kind in kind::KINDS {
+        let name = format!("dev.tilt.v1alpha1.{}", kind.kind);
+        assert!(bytes.windows(name.len()).any(|it| it == name.as_bytes()), "{name}");
     }
 }

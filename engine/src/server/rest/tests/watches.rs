@@ -72,11 +72,22 @@ async fn a_slow_watch_learns_of_everything_in_the_end() {
 #[tokio::test]
 async fn a_watch_ends_with_its_time_or_with_the_server() {
     let server = Server::new();
-    let mut body = server.send("GET", "cmds?watch=1&timeoutSeconds=0", &[], "").await.into_body();
+    let mut body = server.send("GET", "cmds?watch=1&timeoutSeconds=1", &[], "").await.into_body();
     assert_eq!(next(&mut body).await.len(), 1);
     assert!(body.frame().await.is_none());
     let mut body = server.send("GET", "cmds?watch=1", &[], "").await.into_body();
     assert_eq!(next(&mut body).await.len(), 1);
     drop(server);
     assert!(body.frame().await.is_none());
+}
+
+#[tokio::test]
+async fn old_paths_of_watches_still_work() {
+    let server = Server::new();
+    for path in ["watch/configmaps?timeoutSeconds=0", "watch/configmaps/cm"] {
+        let mut body = server.send("GET", path, &[], "").await.into_body();
+        assert_eq!(next(&mut body).await, event("ADDED", "cm"), "{path}");
+        server.store.put(kind::CONFIG_MAP, "cm", &Meta::default(), &json!({"path": path}));
+        assert_eq!(next(&mut body).await, event("MODIFIED", "cm"), "{path}");
+    }
 }

@@ -264,7 +264,7 @@ async fn patches_of_every_format_are_applied() {
         (
             "configmaps/new?fieldManager=me",
             "application/apply-patch+yaml",
-            "kind: ConfigMap\nmetadata: {name: new}\ndata: {a: b}",
+            "apiVersion: tilt.dev/v1alpha1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {a: b}",
             expect![[
                 r#"201 {"kind":"ConfigMap","apiVersion":"tilt.dev/v1alpha1","metadata":{"name":"new"},"data":{"a":"b"}}"#
             ]],
@@ -367,4 +367,68 @@ async fn deletion_waits_for_finalizers() {
     assert_eq!(status, 409);
     let (status, _) = server.text("DELETE", "configmaps?labelSelector=l", &[], "").await;
     assert_eq!((status, server.store.list(kind::CONFIG_MAP).len()), (200, 0));
+}
+
+#[tokio::test]
+async fn fields_that_are_given_twice_are_told() {
+    let server = Server::new();
+    let body = r#"{"metadata": {"name": "d"}, "data": {"a": "1", "a": "2"}, "zz": 1}"#;
+    server
+        .check(
+            "POST",
+            "configmaps?fieldValidation=Strict",
+            JSON,
+            body,
+            expect![[
+                r#"400 ConfigMap in version "v1alpha1" cannot be handled as a ConfigMap: strict decoding error: duplicate field "data.a", unknown field "zz""#
+            ]],
+        )
+        .await;
+    let response = server.send("POST", "configmaps", &[("Content-Type", JSON)], body).await;
+    let warnings: Vec<_> = response.headers().get_all(header::WARNING).iter().collect();
+    assert_eq!(
+        warnings,
+        [r#"299 - "duplicate field \"data.a\"""#, r#"299 - "unknown field \"zz\"""#]
+    );
+}
+
+#[tokio::test]
+async fn an_object_that_is_being_deleted_gets_no_new_finalizers() {
+    let server = Server::new();
+    let body = r#"{"metadata": {"name": "f", "finalizers": ["x.io/a"]}}"#;
+    server.send("POST", "configmaps", &[("Content-Type", JSON)], body).await;
+    let (_, text) = server.text("DELETE", "configmaps/f", &[], "").await;
+    let marked: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(marked["metadata"]["deletionGracePeriodSeconds"], 0);
+    server
+        .check(
+            "PATCH",
+            "configmaps/f",
+            MERGE,
+            r#"{"metadata": {"finalizers": ["x.io/a", "x.io/b"]}}"#,
+            expect![[
+                r#"422 ConfigMap.tilt.dev "f" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"x.io/b"}"#
+            ]],
+        )
+        .await;
+    let patch = r#"{"metadata": {"finalizers": null}}"#;
+    server.send("PATCH", "configmaps/f", &[("Content-Type", MERGE)], patch).await;
+    assert_eq!(server.send("GET", "configmaps/f", &[], "").await.status(), 404);
+}
+
+#[tokio::test]
+async fn what_is_applied_has_to_make_sense_by_itself() {
+    let server = Server::new();
+    for (body, expected) in [
+        ("metadata: {name: new}", expect!["400 invalid object type: /, Kind="]),
+        (
+            "apiVersion: tilt.dev/v1alpha1\nkind: ConfigMap\nmetadata: {name: new}\nbogus: 1",
+            expect![
+                "500 failed to create typed patch object (/new; tilt.dev/v1alpha1, Kind=ConfigMap): .bogus: field not declared in schema"
+            ],
+        ),
+    ] {
+        let path = "configmaps/new?fieldManager=me";
+        server.check("PATCH", path, "application/apply-patch+yaml", body, expected).await;
+    }
 }
