@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use axum::{
     Router,
     body::Body,
-    extract::{Path, Request, State as Shared},
+    extract::{Request, State as Shared},
     http::{HeaderValue, Method, StatusCode, Uri, header},
     middleware,
     response::{IntoResponse, Response},
@@ -14,7 +14,7 @@ use axum::{
 use tokio::sync::watch;
 
 use super::{Logs, Options, rest::Rest};
-use crate::{api::Store, runtime::Handle};
+use crate::{api::Store, logs::micro_time, runtime::Handle};
 
 mod access;
 mod asks;
@@ -25,7 +25,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub(super) use access::same_secret;
+pub(super) use access::{host, is_foreign, knows_host, same_secret};
 pub use page::snapshot_app;
 
 /// What requests work on; cheap to clone.
@@ -58,7 +58,7 @@ impl State {
             rest,
             closing,
             access: Arc::new(access::Access::new(&options.host, &options.token)),
-            start_time: micro_time(options.start_time).into(),
+            start_time: micro_time(options.start_time.into()).into(),
         }
     }
 }
@@ -85,10 +85,8 @@ pub fn app(state: State) -> Router {
         .route("/api/plan", any(asks::plan))
         .route("/api/analytics", any(|| async {}))
         .route("/api/analytics_opt", any(|| async {}))
-        .route(
-            "/api/{*path}",
-            any(|| async { refused(StatusCode::NOT_FOUND, "404 page not found") }),
-        )
+        .route("/proxy", any(proxy))
+        .route("/proxy/", any(proxy))
         .route("/proxy/{*path}", any(proxy))
         .route_layer(middleware::from_fn_with_state(state.clone(), access::require_token));
     let open = Router::new().route("/ws/view", any(socket::upgrade));
@@ -113,11 +111,6 @@ pub fn shown_host(host: &str) -> String {
     }
 }
 
-/// A time as the API writes it.
-fn micro_time(time: jiff::Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
-}
-
 async fn websocket_token(Shared(state): Shared<State>) -> String {
     state.access.csrf.clone()
 }
@@ -132,11 +125,7 @@ async fn page_with_token(Shared(state): Shared<State>, uri: Uri) -> Response {
 }
 
 /// Hands requests about buttons on to the API server.
-async fn proxy(
-    Shared(state): Shared<State>,
-    Path(_): Path<String>,
-    mut request: Request,
-) -> Response {
+async fn proxy(Shared(state): Shared<State>, mut request: Request) -> Response {
     let path = request.uri().path_and_query().map_or("", |it| it.as_str());
     let path = path.strip_prefix("/proxy").unwrap_or_default();
     let resource =

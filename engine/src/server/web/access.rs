@@ -1,9 +1,9 @@
 //! Who may use the web port.
 //!
 //! Three rules keep foreign pages out: an `Origin` has to be our own, everything that tells or does something needs the
-//! token, and the token is given only to pages that came here under a name that nobody else controls.
+//! token, and whoever comes here has to use a name that nobody else controls.
 
-use std::{env, sync::Arc};
+use std::{env, net::IpAddr, sync::Arc};
 
 use axum::{
     extract::{Request, State as Shared},
@@ -28,13 +28,6 @@ pub(super) struct Access {
     pub(super) csrf: String,
 }
 
-/// How a caller shows the token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Proof {
-    Header,
-    Cookie,
-}
-
 impl Access {
     pub(super) fn new(host: &str, token: &str) -> Self {
         Self {
@@ -49,41 +42,50 @@ impl Access {
         format!("{TOKEN_COOKIE}={}; Path=/; SameSite=Strict", self.token)
     }
 
-    fn proof(&self, headers: &HeaderMap) -> Result<Proof, &'static str> {
-        let (given, proof) = match headers.get(TOKEN_HEADER) {
-            Some(value) => (value.as_bytes().to_vec(), Proof::Header),
-            None => match cookie(headers, TOKEN_COOKIE) {
-                Some(value) => (value.into_bytes(), Proof::Cookie),
-                None => return Err("missing session token"),
-            },
-        };
+    /// Whether a caller shows the token, and what is wrong otherwise.
+    fn check(&self, headers: &HeaderMap) -> Result<(), &'static str> {
+        let header = headers.get(TOKEN_HEADER).map(|it| it.as_bytes().to_vec());
+        let given = header
+            .filter(|it| !it.is_empty())
+            .or_else(|| cookie(headers, TOKEN_COOKIE).map(String::into_bytes))
+            .ok_or("missing session token")?;
         if same_secret(&given, self.token.as_bytes()) {
-            Ok(proof)
+            Ok(())
         } else {
             Err("invalid session token")
         }
     }
 
-    /// Whether nobody can make this name lead here but us: a name that another party controls may be pointed at this
-    /// machine by its owner, who could then read what pages get.
-    fn knows_host(&self, host: Option<&str>) -> bool {
-        let allowed = env::var("TILT_ALLOWED_HOSTS").unwrap_or_default();
-        self.knows_host_with(host, &allowed)
+    /// The refusal of a request that came under a name that others may control.
+    pub(super) fn refuse_host(&self, request: &Request) -> Option<Response> {
+        let is_known =
+            is_disabled() || knows_host(&self.host, host(request.headers(), request.uri()));
+        (!is_known).then(|| {
+            let why = "unknown host; add it to TILT_ALLOWED_HOSTS to allow it";
+            refused(StatusCode::FORBIDDEN, why)
+        })
     }
+}
 
-    fn knows_host_with(&self, host: Option<&str>, allowed: &str) -> bool {
-        let Some(host) = host else { return true };
-        let Ok(authority) = host.parse::<Authority>() else { return false };
-        let name = authority.host().trim_matches(['[', ']']).to_ascii_lowercase();
-        name == "localhost"
-            || name.ends_with(".localhost")
-            || name == self.host.to_ascii_lowercase()
-            || name.parse::<std::net::IpAddr>().is_ok()
-            || allowed
-                .split(',')
-                .map(str::trim)
-                .any(|it| it == "*" || it.eq_ignore_ascii_case(&name))
-    }
+/// Whether nobody can make this name lead here but us: a name that another party controls may be pointed at this
+/// machine by its owner, who could then read what pages get. `own` is where we listen.
+pub(in crate::server) fn knows_host(own: &str, host: Option<&str>) -> bool {
+    let allowed = env::var("TILT_ALLOWED_HOSTS").unwrap_or_default();
+    knows_host_with(own, host, &allowed)
+}
+
+fn knows_host_with(own: &str, host: Option<&str>, allowed: &str) -> bool {
+    let Some(host) = host else { return true };
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let name = authority.host().trim_matches(['[', ']']).to_ascii_lowercase();
+    let is_address = match name.parse::<IpAddr>() {
+        // Who listens everywhere is reached under addresses that it does not know.
+        Ok(ip) => ip.is_loopback() || own.parse::<IpAddr>().is_ok_and(|it| it.is_unspecified()),
+        Err(_) => name == "localhost" || name.ends_with(".localhost"),
+    };
+    is_address
+        || name == own.to_ascii_lowercase()
+        || allowed.split(',').map(str::trim).any(|it| it == "*" || it.eq_ignore_ascii_case(&name))
 }
 
 /// Whether the token is not asked for, as behind a proxy with its own rules.
@@ -110,22 +112,26 @@ fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 /// The host that a request was sent to.
-fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+pub(in crate::server) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
     let header = headers.get(header::HOST).and_then(|it| it.to_str().ok());
     header.or_else(|| uri.authority().map(Authority::as_str))
 }
 
 /// Lets requests pass that no foreign page sent.
 pub(super) async fn refuse_other_origins(request: Request, next: Next) -> Response {
-    if let Some(origin) = request.headers().get(header::ORIGIN) {
-        let own = host(request.headers(), request.uri());
-        let origin = origin.to_str().ok().and_then(|it| it.parse::<Uri>().ok());
-        let origin = origin.as_ref().filter(|it| it.scheme().is_some()).and_then(Uri::authority);
-        if origin.is_none_or(|it| own.is_none_or(|own| !it.as_str().eq_ignore_ascii_case(own))) {
-            return refused(StatusCode::FORBIDDEN, "cross-origin request forbidden");
-        }
+    if is_foreign(&request) {
+        return refused(StatusCode::FORBIDDEN, "cross-origin request forbidden");
     }
     next.run(request).await
+}
+
+/// Whether a page of another origin sent a request.
+pub(in crate::server) fn is_foreign(request: &Request) -> bool {
+    let Some(origin) = request.headers().get(header::ORIGIN) else { return false };
+    let own = host(request.headers(), request.uri());
+    let origin = origin.to_str().ok().and_then(|it| it.parse::<Uri>().ok());
+    let origin = origin.as_ref().filter(|it| it.scheme().is_some()).and_then(Uri::authority);
+    origin.is_none_or(|it| own.is_none_or(|own| !it.as_str().eq_ignore_ascii_case(own)))
 }
 
 /// Lets requests pass that show the token.
@@ -134,16 +140,13 @@ pub(super) async fn require_token(
     request: Request,
     next: Next,
 ) -> Response {
-    if !is_disabled() {
-        let proof = match state.access.proof(request.headers()) {
-            Ok(proof) => proof,
-            Err(why) => return refused(StatusCode::FORBIDDEN, why),
-        };
-        if proof == Proof::Cookie
-            && !state.access.knows_host(host(request.headers(), request.uri()))
-        {
-            return unknown_host();
-        }
+    if !is_disabled()
+        && let Err(why) = state.access.check(request.headers())
+    {
+        return refused(StatusCode::FORBIDDEN, why);
+    }
+    if let Some(refusal) = state.access.refuse_host(&request) {
+        return refusal;
     }
     next.run(request).await
 }
@@ -154,14 +157,10 @@ pub(super) async fn require_known_host(
     request: Request,
     next: Next,
 ) -> Response {
-    if !is_disabled() && !access.knows_host(host(request.headers(), request.uri())) {
-        return unknown_host();
+    if let Some(refusal) = access.refuse_host(&request) {
+        return refusal;
     }
     next.run(request).await
-}
-
-fn unknown_host() -> Response {
-    refused(StatusCode::FORBIDDEN, "unknown host; add it to TILT_ALLOWED_HOSTS to allow it")
 }
 
 #[cfg(test)]
@@ -170,23 +169,26 @@ mod tests {
 
     #[test]
     fn names_that_others_control_are_unknown() {
-        let access = Access::new("dev.example", "t");
         for (host, expected) in [
             (None, true),
             (Some("localhost:10350"), true),
             (Some("web.localhost"), true),
             (Some("127.0.0.1:10350"), true),
             (Some("[::1]:10350"), true),
-            (Some("192.168.1.5"), true),
+            (Some("192.168.1.5"), false),
             (Some("Dev.Example:10350"), true),
             (Some("proxy.example"), true),
             (Some("evil.example"), false),
             (Some("localhost.evil.example"), false),
             (Some("a b"), false),
         ] {
-            assert_eq!(access.knows_host_with(host, "other, proxy.example"), expected, "{host:?}");
+            let known = knows_host_with("dev.example", host, "other, proxy.example");
+            assert_eq!(known, expected, "{host:?}");
         }
-        assert!(access.knows_host_with(Some("evil.example"), "*"));
+        assert!(knows_host_with("localhost", Some("evil.example"), "*"));
+        assert!(knows_host_with("192.168.1.5", Some("192.168.1.5:10350"), ""));
+        assert!(knows_host_with("0.0.0.0", Some("192.168.1.5:10350"), ""));
+        assert!(!knows_host_with("0.0.0.0", Some("evil.example"), ""));
     }
 
     #[test]

@@ -75,9 +75,10 @@ pub(super) async fn trigger(Shared(state): Shared<State>, method: Method, body: 
         return refused(StatusCode::BAD_REQUEST, &why);
     };
     match state.handle.trigger(name, request.build_reason, request.with_deps).await {
+        // Tilt's clients never ask this way, and take any text as the reason why nothing was done.
+        Ok(names) if request.with_deps => json(serde_json::json!({"triggered": names}).to_string()),
         Ok(_) => StatusCode::OK.into_response(),
         Err(why @ TriggerRefused::Unknown(_)) => refused(StatusCode::NOT_FOUND, &why.to_string()),
-        // Tilt's clients take any text as the reason why nothing was done.
         Err(why @ TriggerRefused::Disabled(_)) => why.to_string().into_response(),
         Err(why @ TriggerRefused::Ending) => {
             refused(StatusCode::SERVICE_UNAVAILABLE, &why.to_string())

@@ -17,10 +17,17 @@ use super::{access, json, refused};
 const INDEX: &str = include_str!("page/index.html");
 
 /// What the page loads, by name, with the type of each.
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 12] = [
     ("page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
-    ("page.js", SCRIPT, include_str!("page/page.js")),
+    ("actions.js", SCRIPT, include_str!("page/actions.js")),
+    ("ansi.js", SCRIPT, include_str!("page/ansi.js")),
+    ("boot.js", SCRIPT, include_str!("page/boot.js")),
+    ("connection.js", SCRIPT, include_str!("page/connection.js")),
+    ("detail.js", SCRIPT, include_str!("page/detail.js")),
+    ("dom.js", SCRIPT, include_str!("page/dom.js")),
+    ("list.js", SCRIPT, include_str!("page/list.js")),
     ("log.js", SCRIPT, include_str!("page/log.js")),
+    ("page.js", SCRIPT, include_str!("page/page.js")),
     ("rows.js", SCRIPT, include_str!("page/rows.js")),
     ("state.js", SCRIPT, include_str!("page/state.js")),
 ];

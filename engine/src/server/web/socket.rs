@@ -24,18 +24,28 @@ use crate::{
 /// The shortest time between two messages.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// The largest message that a client may send; all of them are ignored.
+const MAX_MESSAGE: usize = 1 << 20;
+
 /// Answers a request for the stream; the caller proves with a value that only holders of the token can have read.
 pub(super) async fn upgrade(Shared(state): Shared<State>, request: Request) -> Response {
+    if let Some(refusal) = state.access.refuse_host(&request) {
+        return refusal;
+    }
     let query = path::decode_query(request.uri().query().unwrap_or_default());
+    let (mut parts, _) = request.into_parts();
+    let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &state).await {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return rejection.into_response(),
+    };
     let csrf = query.get("csrf").map_or("", String::as_str);
     if !same_secret(csrf.as_bytes(), state.access.csrf.as_bytes()) {
         return refused(StatusCode::FORBIDDEN, "Forbidden");
     }
-    let (mut parts, _) = request.into_parts();
-    match WebSocketUpgrade::from_request_parts(&mut parts, &state).await {
-        Ok(upgrade) => upgrade.on_upgrade(move |socket| Stream::run(state, socket)),
-        Err(rejection) => rejection.into_response(),
-    }
+    upgrade
+        .max_message_size(MAX_MESSAGE)
+        .max_frame_size(MAX_MESSAGE)
+        .on_upgrade(move |socket| Stream::run(state, socket))
 }
 
 /// What is to be sent next.

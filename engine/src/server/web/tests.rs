@@ -104,7 +104,7 @@ async fn everything_that_tells_or_does_something_needs_the_token() {
         (vec![cookie("Other=good")], "403 missing session token\n"),
         (vec![GOOD], "200"),
         (vec![cookie("a=b; Tilt-Token=good")], "200"),
-        (vec![GOOD, evil], "200"),
+        (vec![GOOD, evil], "403 unknown host; add it to TILT_ALLOWED_HOSTS to allow it\n"),
         (
             vec![cookie("Tilt-Token=good"), evil],
             "403 unknown host; add it to TILT_ALLOWED_HOSTS to allow it\n",

@@ -1,14 +1,17 @@
 //! What pages show, as one document: the session, resources, buttons, clusters and logs.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use axum::{extract::State as Shared, response::Response};
 use serde::Deserialize;
 
-use super::{State, json, micro_time};
-use crate::api::{
-    Object,
-    kind::{self, KindRef},
+use super::{State, json};
+use crate::{
+    api::{
+        Object,
+        kind::{self, KindRef},
+    },
+    logs::micro_time,
 };
 
 /// The lists of a view, with their keys.
@@ -144,7 +147,7 @@ pub(super) async fn snapshot(Shared(state): Shared<State>) -> Response {
 pub(super) fn file(state: &State) -> Vec<u8> {
     let mut body = br#"{"view":"#.to_vec();
     body.extend_from_slice(&complete(state).0);
-    let now = micro_time(jiff::Timestamp::now());
+    let now = micro_time(SystemTime::now());
     body.extend_from_slice(format!(r#","createdAt":"{now}"}}"#).as_bytes());
     body
 }

@@ -1,29 +1,35 @@
-// A list of rows of one height, of which only those exist that can be seen. So its cost does not
-// depend on how many rows there are.
+// A list of rows of one height, of which only those exist that can be seen, and of which only those are
+// written that have changed. So its cost depends neither on how many rows there are nor on how many stay the same.
 
 const MARGIN = 8;
+const MAX_SPARE = 100;
 
 export class Rows {
-  // `render(element, index)` fills the element of a row.
-  constructor(element, height, render) {
+  // `key(index)` tells how a row looks; `render(element, index)` fills it when that has changed.
+  constructor(element, height, key, render) {
     this.element = element;
     this.height = height;
+    this.key = key;
     this.render = render;
     this.count = 0;
     this.shown = new Map();
     this.spare = [];
     this.isDue = false;
+    // Whether the last row stays in sight when rows are added.
+    this.isAtEnd = false;
+    // A row that is to be seen with the next frame.
+    this.wanted = null;
     this.space = document.createElement("div");
     this.space.className = "space";
+    this.space.setAttribute("role", "presentation");
     element.append(this.space);
-    element.addEventListener("scroll", () => this.paint(), { passive: true });
+    element.addEventListener("scroll", () => this.draw(), { passive: true });
     new ResizeObserver(() => this.paint()).observe(element);
   }
 
-  // Says how many rows there are; all that can be seen are filled again.
+  // Says how many rows there are; what changed is shown with the next frame.
   update(count) {
     this.count = count;
-    this.isStale = true;
     if (this.isDue) return;
     this.isDue = true;
     requestAnimationFrame(() => {
@@ -34,34 +40,56 @@ export class Rows {
 
   paint() {
     const { element, height, space } = this;
-    if (this.isStale) space.style.height = `${this.count * height}px`;
+    const total = `${this.count * height}px`;
+    if (space.style.height !== total) space.style.height = total;
     if (this.isAtEnd) element.scrollTop = element.scrollHeight;
-    const top = Math.floor(element.scrollTop / height);
-    const first = Math.max(0, Math.min(top, this.count) - MARGIN);
+    if (this.wanted !== null) this.scrollTo(this.wanted);
+    this.wanted = null;
+    this.draw();
+  }
+
+  // Brings what can be seen up to date.
+  draw() {
+    const { element, height } = this;
+    const top = Math.min(Math.floor(element.scrollTop / height), this.count);
+    const first = Math.max(0, top - MARGIN);
     const last = Math.min(this.count, top + Math.ceil(element.clientHeight / height) + MARGIN);
+    this.drop(first, last);
+    for (let index = first; index < last; index++) this.show(index);
+  }
+
+  // Takes away the rows that cannot be seen any more.
+  drop(first, last) {
     for (const [index, row] of this.shown) {
       if (index >= first && index < last) continue;
-      row.remove();
+      row.element.remove();
       this.shown.delete(index);
-      if (this.spare.length < 100) this.spare.push(row);
+      if (this.spare.length < MAX_SPARE) this.spare.push(row);
     }
-    for (let index = first; index < last; index++) {
-      let row = this.shown.get(index);
-      if (row && !this.isStale) continue;
-      if (!row) {
-        row = this.spare.pop() ?? document.createElement("div");
-        row.style.top = `${index * height}px`;
-        this.shown.set(index, row);
-        space.append(row);
-      }
-      row.className = "row";
-      this.render(row, index);
+  }
+
+  show(index) {
+    const key = this.key(index);
+    let row = this.shown.get(index);
+    if (row?.key === key) return;
+    if (!row) {
+      row = this.spare.pop() ?? { element: document.createElement("div") };
+      row.element.style.top = `${index * this.height}px`;
+      this.shown.set(index, row);
+      this.space.append(row.element);
     }
-    this.isStale = false;
+    if (row.key === key) return;
+    row.key = key;
+    this.render(row.element, index);
   }
 
   // Makes a row visible.
   reveal(index) {
+    this.wanted = index;
+    this.update(this.count);
+  }
+
+  scrollTo(index) {
     const { element, height } = this;
     const top = index * height;
     if (top < element.scrollTop) element.scrollTop = top;
@@ -72,7 +100,7 @@ export class Rows {
 
   // Whether the last row can be seen.
   get seesEnd() {
-    const { element } = this;
-    return element.scrollTop + element.clientHeight >= element.scrollHeight - this.height;
+    const { element, height } = this;
+    return element.scrollTop + element.clientHeight >= element.scrollHeight - height;
   }
 }

@@ -1,0 +1,12 @@
+//! The page as people see it: a real engine, shown by a real browser.
+
+mod actions;
+mod browser;
+mod connection;
+mod logs;
+mod resources;
+mod safety;
+mod snapshots;
+
+#[path = "../support/instance.rs"]
+mod instance;
