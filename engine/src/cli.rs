@@ -2,7 +2,9 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ContextKind};
+use clap::{
+    ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ContextKind,
+};
 
 mod api_resources;
 mod apply;
@@ -32,6 +34,7 @@ mod graph;
 mod interrupt;
 mod json;
 mod jsonpath;
+mod log_file;
 mod logs;
 mod manifests;
 mod merge;
@@ -54,12 +57,13 @@ mod tree_view;
 mod trigger;
 mod up;
 mod updog;
+mod usage;
 mod validation;
 mod values;
 mod wait;
 mod why;
 
-use command_line::{Line, UsageError};
+use command_line::{COMPLETE, COMPLETE_NO_DESC, Line, PROGRAM, UsageError};
 use failure::Failure;
 use printer::Printer;
 
@@ -78,10 +82,20 @@ const BUILT: &str = match option_env!("ENGINE_BUILD_DATE") {
 
 /// A dev environment engine that runs existing Tiltfiles unchanged.
 #[derive(Debug, Parser)]
-#[command(name = "tilt", version = "", subcommand_required = true, disable_help_subcommand = true)]
+#[command(
+    name = "tilt",
+    version = "",
+    disable_version_flag = true,
+    subcommand_required = true,
+    disable_help_subcommand = true,
+    args_override_self = true
+)]
 struct Cli {
     #[command(flatten)]
     global: Global,
+    /// Print the version
+    #[arg(long, action = ArgAction::Version)]
+    version: Option<bool>,
     #[command(subcommand)]
     command: Command,
 }
@@ -96,20 +110,16 @@ struct Global {
     #[arg(short, long, global = true)]
     debug: bool,
     /// Accepted for compatibility; has no effect
-    #[arg(long, global = true, hide = true, value_name = "LEVEL", value_parser = values::int)]
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = values::int)]
     klog: Option<i64>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     // What runs an environment.
-    /// Run the Tiltfile until everything is done and ready, or something fails
     Ci(ci::Flags),
-    /// Delete what the Tiltfile deploys
     Down(down::Flags),
-    /// Show what `up`, or a reload of the running engine, would do
     Plan(plan::Flags),
-    /// Run the Tiltfile, and keep everything up to date until Ctrl-C
     Up(up::Flags),
 
     // What asks or changes a running one.
@@ -117,7 +127,6 @@ enum Command {
     ApiResources(api_resources::Flags),
     /// Bring objects to what files say
     Apply(apply::Flags),
-    /// Change the Tiltfile args of a running instance
     Args(args::Flags),
     /// Create objects
     Create(create::Flags),
@@ -139,9 +148,7 @@ enum Command {
     Enable(enable::EnableFlags),
     /// Explain the fields of a kind
     Explain(explain::Flags),
-    /// Display one or many objects
     Get(get::Flags),
-    /// Show which resource waits for which
     Graph(graph::Flags),
     /// Print the log of a running instance
     Logs(logs::Flags),
@@ -153,13 +160,9 @@ enum Command {
         #[command(subcommand)]
         command: snapshot::Command,
     },
-    /// End a running instance
     Stop(stop::Flags),
-    /// Update a resource now
     Trigger(trigger::Flags),
-    /// Wait until objects meet a condition
     Wait(wait::Flags),
-    /// Say why a resource last ran, or what it waits for
     Why(why::Flags),
 
     // Everything else.
@@ -172,8 +175,11 @@ enum Command {
     /// Show what is collected about you: nothing
     Analytics(small::AnalyticsFlags),
     /// Find the words for __complete
-    #[command(name = "__complete", hide = true)]
+    #[command(name = COMPLETE, hide = true)]
     Complete(completion::Flags),
+    /// Find the words for __completeNoDesc
+    #[command(name = COMPLETE_NO_DESC, hide = true)]
+    CompleteNoDesc(completion::Flags),
     /// Make a shell complete commands and names
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Completion {
@@ -185,7 +191,6 @@ enum Command {
     Demo(small::IgnoredFlags),
     /// Run docker with the environment that updates see
     Docker(small::DockerFlags),
-    /// Remove old images, containers and build caches of earlier updates
     DockerPrune(docker_prune::Flags),
     /// Print diagnostic information about the environment
     Doctor(doctor::Flags),
@@ -214,11 +219,8 @@ struct VersionFlags {
 enum AlphaCommand {
     /// Print the kinds of objects
     ApiResources(api_resources::Flags),
-    /// Display one or many objects
     Get(get::Flags),
-    /// Open a shell in a container of a resource
     Shell(shell::Flags),
-    /// Evaluate the Tiltfile and print the result as JSON
     TiltfileResult(tiltfile_result::Flags),
     /// Show resources as a tree of dependencies
     TreeView(tree_view::Flags),
@@ -247,7 +249,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             printer.err(&format!(
                 "Unknown help topic [`{}`]\n{}\n",
                 words.join(" "),
-                help(&root, &[])
+                usage::text(&root, PROGRAM)
             ));
             ExitCode::SUCCESS
         }
@@ -272,8 +274,9 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
         Command::Edit(flags) => edit::run(&flags, printer),
         Command::Enable(flags) => enable::enable(&flags, printer),
         Command::Explain(flags) => explain::run(&flags, printer),
-        Command::Get(flags) | Command::Alpha { command: AlphaCommand::Get(flags) } => {
-            get::run(&flags, printer)
+        Command::Get(flags) => get::run(&flags, "tilt get", printer),
+        Command::Alpha { command: AlphaCommand::Get(flags) } => {
+            get::run(&flags, "tilt alpha get", printer)
         }
         Command::Graph(flags) => graph::run(&flags, printer),
         Command::Plan(flags) => plan::run(&flags, printer),
@@ -298,7 +301,10 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
             tree_view::run(&flags, printer)
         }
         Command::Analytics(flags) => small::analytics(&flags, printer),
-        Command::Complete(flags) => done(|| completion::complete(&flags, root, printer)),
+        Command::Complete(flags) => done(|| completion::complete(&flags, true, root, printer)),
+        Command::CompleteNoDesc(flags) => {
+            done(|| completion::complete(&flags, false, root, printer))
+        }
         Command::Completion { shell } => done(|| completion::script(&shell, printer)),
         Command::Demo(_) => {
             small::not_offered("demo", "the folder `examples` has environments to try")
@@ -392,7 +398,12 @@ fn command<'a>(root: &'a clap::Command, path: &[String]) -> &'a clap::Command {
 }
 
 fn help(root: &clap::Command, path: &[String]) -> String {
-    command(root, path).clone().render_long_help().to_string()
+    usage::help(command(root, path), &full_name(path))
+}
+
+/// The words that name a command, with the program's.
+fn full_name(path: &[String]) -> String {
+    [&[PROGRAM.to_owned()], path].concat().join(" ")
 }
 
 /// Errors go to both streams, as scripts look for them in either.
@@ -400,9 +411,8 @@ fn report_usage(root: &clap::Command, error: &UsageError, printer: Printer) -> E
     if error.is_unknown_command {
         printer.err(&format!("Error: {error}\nRun 'tilt --help' for usage.\n"));
     } else {
-        let usage = command(root, &error.path).clone().render_usage().to_string();
-        let path = [&["tilt".to_owned()], error.path.as_slice()].concat().join(" ");
-        printer.err(&format!("Error: {error}\n{usage}\n\nRun '{path} --help' for all flags.\n\n"));
+        let usage = usage::text(command(root, &error.path), &full_name(&error.path));
+        printer.err(&format!("Error: {error}\n{usage}\n"));
     }
     printer.out(&format!("{error}\n"));
     ExitCode::from(FAILURE)

@@ -8,6 +8,7 @@ use super::{
     Printer,
     client::{ApiClient, PatchType, Selection},
     connect::ConnectFlags,
+    delete,
     dry_run::{DryRun, DryRunFlags},
     failure::Failure,
     manifests::{FileFlags, Manifest},
@@ -58,6 +59,13 @@ pub(super) struct Flags {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, action = ArgAction::Set,
         default_value_t = true, default_missing_value = "true", value_parser = go_bool)]
     overwrite: bool,
+    /// Accepted for compatibility; lists are replaced as a whole
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, action = ArgAction::Set,
+        default_value_t = true, default_missing_value = "true", value_parser = go_bool)]
+    openapi_patch: bool,
+    /// With --server-side, the part of the objects to change
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    subresource: String,
     /// Delete and create an object that cannot be changed
     #[arg(long)]
     force: bool,
@@ -75,7 +83,7 @@ pub(super) struct Flags {
     #[arg(long)]
     wait: bool,
     /// Accepted for compatibility; nothing is recorded
-    #[arg(long)]
+    #[arg(long, hide = true)]
     record: bool,
     #[command(flatten)]
     output: OutputFlags,
@@ -108,8 +116,12 @@ fn check(flags: &Flags) -> Result<(), Failure> {
     if flags.files.is_empty() {
         return Err(Failure::Command("must specify one of -f and -k".to_owned()));
     }
+    delete::check_cascade(&flags.cascade)?;
     if flags.force_conflicts && !flags.server_side {
         return Err(kubectl("--force-conflicts only works with --server-side"));
+    }
+    if !flags.subresource.is_empty() && !flags.server_side {
+        return Err(kubectl("--subresource can only be specified for --server-side"));
     }
     if flags.prune && !flags.all && flags.selector.selector.is_empty() {
         return Err(kubectl(
@@ -138,12 +150,13 @@ struct Apply<'a> {
 
 impl Apply<'_> {
     fn all(&mut self) -> Result<(), Failure> {
+        let labels = self.flags.selector.labels()?;
         let manifests = self.flags.files.read_complete()?;
         let mut failures = Vec::new();
         let mut is_empty = true;
         for manifest in manifests {
             let result = manifest.and_then(|it| {
-                if !matches_labels(&it.object, &self.flags.selector.selector) {
+                if !it.matches(&labels) {
                     return Ok(());
                 }
                 is_empty = false;
@@ -186,7 +199,8 @@ impl Apply<'_> {
         }
         query.extend(self.dry_run.query());
         let patch = (PatchType::Apply, &manifest.object);
-        self.client.patch(manifest.kind, &manifest.name, patch, &query)
+        let part = (manifest.name.as_str(), self.flags.subresource.as_str());
+        self.client.patch_part(manifest.kind, part, patch, &query)
     }
 
     fn client_side(&self, manifest: &Manifest) -> Result<(Value, &'static str), Failure> {
@@ -330,48 +344,9 @@ pub(super) fn annotated(object: &Value) -> Value {
     plain
 }
 
-/// Whether an object of a file matches a simple label query.
-pub(super) fn matches_labels(object: &Value, query: &str) -> bool {
-    let labels = &object["metadata"]["labels"];
-    let value = |key: &str| labels.get(key.trim()).and_then(Value::as_str);
-    query.split(',').map(str::trim).filter(|it| !it.is_empty()).all(|term| {
-        if let Some((key, want)) = term.split_once("!=") {
-            return value(key) != Some(want.trim());
-        }
-        if let Some((key, want)) = term.split_once("==").or_else(|| term.split_once('=')) {
-            return value(key) == Some(want.trim());
-        }
-        match term.strip_prefix('!') {
-            Some(key) => value(key).is_none(),
-            None => value(term).is_some(),
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn labels_of_files_are_matched_like_those_of_the_server() {
-        let object = json!({"metadata": {"labels": {"a": "1", "b": "2"}}});
-        let cases = [
-            ("", true),
-            ("a", true),
-            ("c", false),
-            ("a=1", true),
-            ("a==1,b=2", true),
-            ("a=2", false),
-            ("a!=2", true),
-            ("c!=2", true),
-            ("!c", true),
-            ("!a", false),
-            ("a=1, c", false),
-        ];
-        for (query, want) in cases {
-            assert_eq!(matches_labels(&object, query), want, "{query}");
-        }
-    }
 
     #[test]
     fn what_was_applied_is_kept_without_itself() {

@@ -5,5 +5,7 @@ mod config;
 mod transport;
 mod web;
 
-pub(super) use api::{ApiClient, PatchType, Selection};
+pub(super) use api::{ApiClient, PatchType, Selection, escape};
+pub(super) use config::instances;
+pub(super) use transport::{Answer, Transport, TransportError};
 pub(super) use web::WebClient;

@@ -11,10 +11,13 @@ use clap::{Arg, ArgAction, Command};
 mod suggest;
 
 /// The name in messages, which scripts search for.
-const PROGRAM: &str = "tilt";
+pub(super) const PROGRAM: &str = "tilt";
 
-/// The command that shells ask for candidates.
-const COMPLETE: &str = "__complete";
+/// The command that shells ask for candidates, with what they mean.
+pub(super) const COMPLETE: &str = "__complete";
+
+/// The command that shells ask for candidates alone.
+pub(super) const COMPLETE_NO_DESC: &str = "__completeNoDesc";
 
 /// Commands that refuse every word, although they define none.
 const NO_WORDS: &[&str] = &[
@@ -64,15 +67,21 @@ pub(super) fn read(root: &Command, args: &[String]) -> Result<Line, UsageError> 
         return Ok(Line::Version);
     }
     if let [first, words @ ..] = args
-        && first == COMPLETE
+        && [COMPLETE, COMPLETE_NO_DESC].contains(&first.as_str())
     {
         // A line that is still being typed is data, not flags.
-        let head = [PROGRAM, COMPLETE, "--"].map(str::to_owned);
+        let head = [PROGRAM, first, "--"].map(str::to_owned);
         return Ok(Line::Run([&head, words].concat()));
     }
     let args = &spelled_out(root, args);
     let mut found = find(root, args);
     if found.path.first().is_some_and(|it| it == "help") {
+        let flags = Flags::new(&found).read(&found.rest);
+        flags.map_err(|message| UsageError {
+            message,
+            path: found.path.clone(),
+            is_unknown_command: false,
+        })?;
         let topic = find(root, &found.rest);
         let known = !topic.path.is_empty() || topic.rest.iter().all(|it| it.starts_with('-'));
         return Ok(if known { Line::Help(topic.path) } else { Line::UnknownTopic(topic.rest) });

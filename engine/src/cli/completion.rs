@@ -6,7 +6,7 @@
 use clap::{Arg, Args, Subcommand};
 
 use super::{
-    Printer,
+    COMPLETE, COMPLETE_NO_DESC, Printer,
     client::{ApiClient, Selection},
     connect::{self, ConnectFlags},
     resource_type,
@@ -22,13 +22,21 @@ const FILES: u8 = 0;
 #[derive(Debug, Subcommand)]
 pub(super) enum Shell {
     /// Print the script for bash
-    Bash,
+    Bash(ScriptFlags),
     /// Print the script for fish
-    Fish,
+    Fish(ScriptFlags),
     /// Print the script for PowerShell
-    Powershell,
+    Powershell(ScriptFlags),
     /// Print the script for zsh
-    Zsh,
+    Zsh(ScriptFlags),
+}
+
+/// Flags of a script.
+#[derive(Debug, Args)]
+pub(super) struct ScriptFlags {
+    /// Show candidates without what they mean
+    #[arg(long)]
+    no_descriptions: bool,
 }
 
 /// What is on the line so far; the last word is the one to be completed.
@@ -40,26 +48,36 @@ pub(super) struct Flags {
 
 /// Prints the script of a shell.
 pub(super) fn script(shell: &Shell, printer: Printer) {
-    printer.out(match shell {
-        Shell::Bash => include_str!("completion/bash.sh"),
-        Shell::Fish => include_str!("completion/fish.fish"),
-        Shell::Powershell => include_str!("completion/powershell.ps1"),
-        Shell::Zsh => include_str!("completion/zsh.sh"),
-    });
+    let (text, flags) = match shell {
+        Shell::Bash(flags) => (include_str!("completion/bash.sh"), flags),
+        Shell::Fish(flags) => (include_str!("completion/fish.fish"), flags),
+        Shell::Powershell(flags) => (include_str!("completion/powershell.ps1"), flags),
+        Shell::Zsh(flags) => (include_str!("completion/zsh.sh"), flags),
+    };
+    if flags.no_descriptions {
+        printer.out(&text.replace(COMPLETE, COMPLETE_NO_DESC));
+    } else {
+        printer.out(text);
+    }
 }
 
 /// Prints the candidates for the last word, then what else the shell may offer.
-pub(super) fn complete(flags: &Flags, root: &clap::Command, printer: Printer) {
+pub(super) fn complete(flags: &Flags, descriptions: bool, root: &clap::Command, printer: Printer) {
     let (last, before) = match flags.words.split_last() {
         Some((last, before)) => (last.as_str(), before),
         None => ("", &[][..]),
     };
     let line = Line::new(root, before);
     let (candidates, directive) = line.candidates(last);
-    let fitting: Vec<&str> =
-        candidates.iter().map(String::as_str).filter(|it| it.starts_with(last)).collect();
-    let end = if fitting.is_empty() { "" } else { "\n" };
-    printer.out(&format!("{}{end}:{directive}\n", fitting.join("\n")));
+    let mut out = String::new();
+    for candidate in candidates.iter().filter(|it| it.starts_with(last)) {
+        let name = candidate.split('\t').next().unwrap_or_default();
+        out.push_str(if descriptions { candidate } else { name });
+        out.push('\n');
+    }
+    printer.out(&format!("{out}:{directive}\n"));
+    let word = if directive == NO_FILES { "NoFileComp" } else { "Default" };
+    printer.err(&format!("Completion ended with directive: ShellCompDirective{word}\n"));
 }
 
 /// What the words before the last one say.
@@ -69,7 +87,7 @@ struct Line<'a> {
     words: Vec<&'a str>,
     /// The flag whose value comes next.
     open: Option<&'a Arg>,
-    port: u16,
+    port: i64,
 }
 
 impl<'a> Line<'a> {
@@ -156,16 +174,12 @@ impl<'a> Line<'a> {
             "labels" | "selector" => (self.labels(), NO_FILES),
             "log-resource" => (self.names("UIResource"), NO_FILES),
             "output" => {
-                let formats = [
-                    "json",
-                    "yaml",
-                    "name",
-                    "wide",
-                    "jsonpath=",
-                    "go-template=",
-                    "custom-columns=",
-                ];
-                (words(&formats), NO_FILES)
+                let simple = ["json", "yaml", "kyaml", "name", "wide"];
+                let with_text = ["jsonpath", "jsonpath-as-json", "go-template", "custom-columns"];
+                let with_file = ["jsonpath-file", "go-template-file", "custom-columns-file"];
+                let others = with_text.iter().chain(&with_file).map(|it| format!("{it}="));
+                let simple = simple.iter().map(|it| (*it).to_owned());
+                (simple.chain(others).collect(), NO_FILES)
             }
             "for" => {
                 (words(&["condition=Ready", "condition=UpToDate", "delete", "create"]), NO_FILES)
@@ -178,7 +192,7 @@ impl<'a> Line<'a> {
     /// Resources, types, or names of objects, whatever the command is about.
     fn subjects(&self, last: &str) -> (Vec<String>, u8) {
         match self.path.last().copied().unwrap_or_default() {
-            "trigger" | "enable" | "disable" | "logs" | "why" | "args" => {
+            "trigger" | "enable" | "disable" | "logs" | "why" | "args" | "shell" | "tree-view" => {
                 (self.names("UIResource"), NO_FILES)
             }
             "get" | "describe" | "wait" | "delete" | "patch" | "edit" | "explain" => {
@@ -260,7 +274,12 @@ mod tests {
         );
         assert_eq!(
             candidates(&["get", "-o", "js"]),
-            (vec!["json".to_owned(), "jsonpath=".to_owned()], NO_FILES)
+            (
+                ["json", "jsonpath=", "jsonpath-as-json=", "jsonpath-file="]
+                    .map(str::to_owned)
+                    .to_vec(),
+                NO_FILES
+            )
         );
         assert_eq!(candidates(&["get", "-w", "uir"]), (vec!["uiresource".to_owned()], NO_FILES));
         assert_eq!(candidates(&["apply", "-f", ""]), (Vec::new(), FILES));

@@ -11,8 +11,9 @@ use super::{
     client::ApiClient,
     connect::ConnectFlags,
     dry_run::{DryRun, DryRunFlags},
+    edit, editor,
     failure::Failure,
-    manifests::{FileFlags, Manifest},
+    manifests::{self, FileFlags, Manifest},
     output::{Outcome, OutputFlags},
     selection::SelectorFlags,
     validation::ValidateFlags,
@@ -38,8 +39,14 @@ pub(super) struct Flags {
     /// Keep the object in an annotation, for later use of apply
     #[arg(long)]
     save_config: bool,
-    /// Accepted for compatibility; nothing is recorded
+    /// Edit the objects before they are created
     #[arg(long)]
+    edit: bool,
+    /// Accepted for compatibility; line ends stay as they are
+    #[arg(long)]
+    windows_line_endings: bool,
+    /// Accepted for compatibility; nothing is recorded
+    #[arg(long, hide = true)]
     record: bool,
     #[command(flatten)]
     output: OutputFlags,
@@ -79,9 +86,18 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     let mut outcome = Outcome::new(&flags.output)?;
     let mut failures = Vec::new();
     let mut is_empty = true;
-    for manifest in flags.files.read_complete()? {
+    let labels = flags.selector.labels()?;
+    let mut manifests = flags.files.read_complete()?;
+    if flags.edit {
+        let Some(edited) = edited(manifests)? else {
+            printer.err("Edit cancelled, no changes made.\n");
+            return Ok(());
+        };
+        manifests = edited;
+    }
+    for manifest in manifests {
         let created = match manifest {
-            Ok(it) if !apply::matches_labels(&it.object, &flags.selector.selector) => continue,
+            Ok(it) if !it.matches(&labels) => continue,
             Ok(it) => create(flags, &client, &it, dry_run, validation),
             Err(failure) => Err(failure),
         };
@@ -95,6 +111,22 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
         return Err(Failure::Kubectl("no objects passed to create".to_owned()));
     }
     Failure::all(failures)
+}
+
+/// What somebody makes of objects in an editor; nothing if that is nothing else.
+fn edited(
+    manifests: Vec<Result<Manifest, Failure>>,
+) -> Result<Option<Vec<Result<Manifest, Failure>>>, Failure> {
+    let manifests: Vec<Manifest> = manifests.into_iter().collect::<Result<_, _>>()?;
+    let failed = |it: &dyn std::fmt::Display| Failure::Kubectl(it.to_string());
+    let documents = manifests.iter().map(|it| builtins::yaml::emit_v2(&it.object));
+    let documents = documents.collect::<Result<Vec<_>, _>>().map_err(|it| failed(&it))?;
+    let text = documents.join("---\n");
+    let edited = editor::edit(edit::EDITORS, &text, ".yaml").map_err(|it| failed(&it))?;
+    edited.remove();
+    let source = manifests.first().map_or("", |it| it.source.as_str());
+    let is_changed = edited.text != text && !edited.text.trim().is_empty();
+    Ok(is_changed.then(|| manifests::parse(&edited.text, source)))
 }
 
 fn create(

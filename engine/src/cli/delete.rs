@@ -70,6 +70,9 @@ pub(super) struct Flags {
     /// Output format: name
     #[arg(short, long, value_name = "FORMAT", default_value = "", hide_default_value = true)]
     output: String,
+    /// Delete what this path of the API stands for
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
+    raw: String,
     #[command(flatten)]
     dry_run: DryRunFlags,
     #[command(flatten)]
@@ -79,6 +82,10 @@ pub(super) struct Flags {
 pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     let client = ApiClient::new(&flags.connect)?;
     check(flags, printer)?;
+    if !flags.raw.is_empty() {
+        printer.out(&client.delete_raw(&flags.raw)?);
+        return Ok(());
+    }
     let dry_run = flags.dry_run.read()?;
     let targets = targets(flags)?;
     let ignores = flags.ignore_not_found || flags.all;
@@ -93,13 +100,7 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
 
 fn check(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     let error = |text: &str| Err(Failure::Kubectl(text.to_owned()));
-    if !matches!(flags.cascade.as_str(), "background" | "foreground" | "orphan" | "true" | "false")
-    {
-        return Err(Failure::Command(format!(
-            "invalid cascade value ({}). Must be \"background\", \"foreground\", or \"orphan\"",
-            flags.cascade
-        )));
-    }
+    check_cascade(&flags.cascade)?;
     if !matches!(flags.output.as_str(), "" | "name") {
         return Err(Failure::Kubectl(format!(
             "unexpected -o output mode: {}. We only support '-o name'",
@@ -124,15 +125,28 @@ fn check(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What becomes of dependents; nothing outlives its object here, but a typo is one.
+pub(super) fn check_cascade(value: &str) -> Result<(), Failure> {
+    if matches!(value, "background" | "foreground" | "orphan" | "true" | "false") {
+        return Ok(());
+    }
+    Err(Failure::Command(format!(
+        "invalid cascade value ({value}). Must be \"background\", \"foreground\", or \"orphan\""
+    )))
+}
+
 fn targets(flags: &Flags) -> Result<Vec<Target>, Failure> {
     if !flags.files.is_empty() {
-        return selection::in_files(&flags.files);
+        return selection::in_files(&flags.files, &flags.words);
     }
     if flags.words.is_empty() {
         return Err(selection::nothing_named());
     }
     let selection =
         Selection { labels: flags.selector.selector.clone(), fields: flags.field_selector.clone() };
+    if flags.all && flags.words.len() > 1 {
+        return Err(selection::names_and_selector());
+    }
     selection::targets(&flags.words, &selection, flags.all)
 }
 

@@ -10,7 +10,7 @@ use super::{
     failure::Failure,
     manifests::FileFlags,
     output,
-    selection::{self, SelectorFlags, Target},
+    selection::{self, Found, SelectorFlags, Target},
 };
 
 /// Fields that the head of the description shows already.
@@ -36,6 +36,9 @@ pub(super) struct Flags {
     files: FileFlags,
     #[command(flatten)]
     selector: SelectorFlags,
+    /// Print the objects as JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     connect: ConnectFlags,
 }
@@ -46,44 +49,67 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
         if flags.words.is_empty() {
             return Err(selection::nothing_named());
         }
+        if let [types, _, ..] = flags.words.as_slice()
+            && types.contains(',')
+        {
+            let text = "you may only specify a single resource type";
+            return Err(Failure::Kubectl(text.to_owned()));
+        }
         let labels = flags.selector.selector.clone();
         selection::targets(&flags.words, &Selection { labels, ..Selection::default() }, true)?
     } else {
-        selection::in_files(&flags.files)?
+        selection::in_files(&flags.files, &flags.words)?
     };
     let (found, failures) = selection::find(&client, &targets, false);
     if let ([failure], [kind, prefix]) = (failures.as_slice(), flags.words.as_slice())
         && failure.is_not_found()
     {
-        return describe_matching(&client, kind, prefix, failure, printer);
+        let found = matching(&client, kind, prefix, failure)?;
+        return print(flags, &found, true, printer);
     }
-    for (nth, found) in found.iter().enumerate() {
-        let gap = if nth == 0 { "" } else { "\n\n" };
-        printer.out(&format!("{gap}{}", describe(&found.object)));
-    }
+    print(flags, &found, false, printer)?;
     if found.is_empty() && failures.is_empty() {
         printer.err("No resources found in  namespace.\n");
     }
     Failure::all(failures)
 }
 
+/// Shows objects; those that were found by the beginning of their names end with an empty line.
+fn print(
+    flags: &Flags,
+    found: &[Found],
+    are_matches: bool,
+    printer: Printer,
+) -> Result<(), Failure> {
+    if flags.json {
+        let objects: Vec<Value> = found.iter().map(|it| it.object.clone()).collect();
+        let object = match <[Value; 1]>::try_from(objects) {
+            Ok([object]) => object,
+            Err(objects) => output::list(objects),
+        };
+        printer.out(&output::json(&object)?);
+        return Ok(());
+    }
+    for (nth, found) in found.iter().enumerate() {
+        let gap = if nth == 0 || are_matches { "" } else { "\n\n" };
+        let end = if are_matches { "\n" } else { "" };
+        printer.out(&format!("{gap}{}{end}", describe(&found.object)));
+    }
+    Ok(())
+}
+
 /// A name that does not exist may be the beginning of others.
-fn describe_matching(
+fn matching(
     client: &ApiClient,
     kind: &str,
     prefix: &str,
     failure: &Failure,
-    printer: Printer,
-) -> Result<(), Failure> {
+) -> Result<Vec<Found>, Failure> {
     let targets: Vec<Target> = selection::targets(&[kind.to_owned()], &Selection::default(), true)?;
-    let (found, failures) = selection::find(client, &targets, false);
+    let (mut found, failures) = selection::find(client, &targets, false);
     Failure::all(failures)?;
-    let mut is_found = false;
-    for found in found.iter().filter(|it| it.name.starts_with(prefix)) {
-        is_found = true;
-        printer.out(&format!("{}\n", describe(&found.object)));
-    }
-    if is_found { Ok(()) } else { Err(failure.clone()) }
+    found.retain(|it| it.name.starts_with(prefix));
+    if found.is_empty() { Err(failure.clone()) } else { Ok(found) }
 }
 
 /// The description of an object.

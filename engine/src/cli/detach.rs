@@ -81,7 +81,7 @@ pub(super) fn leave_terminal() {
     let _ = nix::unistd::setsid();
 }
 
-fn log_path(port: u16) -> io::Result<PathBuf> {
+fn log_path(port: i64) -> io::Result<PathBuf> {
     let dir = dev_dir::create()?.join("logs");
     fs::create_dir_all(&dir)?;
     Ok(dir.join(format!("up-{port}.log")))
@@ -89,7 +89,7 @@ fn log_path(port: u16) -> io::Result<PathBuf> {
 
 fn spawn(log: &Path) -> io::Result<Child> {
     let open = || -> io::Result<File> {
-        OpenOptions::new().create(true).append(true).mode(0o600).open(log)
+        OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(log)
     };
     let mut words = env::args_os();
     let name = words.next().unwrap_or_else(|| "engine".into());

@@ -7,15 +7,24 @@ use builtins::{
     host::{Host, Level, OsHost},
 };
 use clap::Args;
-use engine_model::{DeployTarget, Manifest};
+use engine_core::graph::ResourceGraph;
+use engine_model::{ComposeProject, DeployTarget, Load, Manifest};
 
 use super::{Global, Printer, failure::Failure, interrupt};
-use crate::exec::Guarded;
+use crate::{
+    deploy::{
+        commands::{Output, Surroundings},
+        compose::Compose,
+    },
+    exec::{Guarded, env::Colors},
+    logs as log,
+};
 
 /// Delete what the Tiltfile deploys.
 ///
 /// The Tiltfile is evaluated for that; nothing needs to be running, and a running engine is not
-/// stopped. Local resources have nothing to delete.
+/// stopped. Services of Docker Compose are stopped and removed, dependents first, with their
+/// networks; local resources have nothing to delete.
 #[derive(Debug, Args)]
 pub(super) struct Flags {
     /// Path to the Tiltfile
@@ -60,16 +69,73 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     if let Some(failure) = evaluation.failure {
         return Err(Failure::Command(failure.text));
     }
-    let load = evaluation.load;
+    let env = host.env_vars();
+    let deployed = in_order(&evaluation.load);
+    if let Some(resource) =
+        deployed.iter().find(|it| matches!(it.deploy_target, DeployTarget::Kubernetes(_)))
+    {
+        return Err(Failure::Command(format!(
+            "resource \"{}\" is deployed to Kubernetes; only Compose services can be taken down by this version",
+            resource.name
+        )));
+    }
+    let projects = projects(&deployed);
+    if !projects.is_empty() {
+        let compose = Compose::new(Surroundings::new(env, "localhost", 0, Colors::Off));
+        let level = if is_debug { log::Level::Debug } else { log::Level::Info };
+        let output = Output::new(level, move |of_text, text| {
+            if of_text >= level {
+                printer.out(text);
+            }
+        });
+        take_down(&projects, &compose, flags.delete_volumes, &output)?;
+    }
+    if host.canceled() {
+        return Ok(interrupt::finish(&host, printer));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Resources that take part, those that nothing else builds on first.
+fn in_order(load: &Load) -> Vec<&Manifest> {
     let is_enabled =
         |it: &&Manifest| load.enabled_manifests.iter().flatten().any(|name| *name == it.name);
-    let deployed = load.manifests.iter().filter(is_enabled);
-    let mut deployed = deployed.filter(|it| !matches!(it.deploy_target, DeployTarget::Local(_)));
-    match deployed.next() {
-        None => Ok(ExitCode::SUCCESS),
-        Some(resource) => Err(Failure::Command(format!(
-            "resource \"{}\" is not a local resource; only those can be taken down by this version",
-            resource.name
-        ))),
+    let mut enabled: Vec<&Manifest> = load.manifests.iter().filter(is_enabled).collect();
+    if let Ok(graph) = ResourceGraph::new(&load.manifests) {
+        let place = |it: &&Manifest| graph.order().iter().position(|name| *name == it.name);
+        enabled.sort_by_key(place);
     }
+    enabled.reverse();
+    enabled
+}
+
+/// Each project once, in the order of their resources.
+fn projects<'a>(deployed: &[&'a Manifest]) -> Vec<&'a ComposeProject> {
+    let mut projects: Vec<&ComposeProject> = Vec::new();
+    for manifest in deployed {
+        if let DeployTarget::Compose(target) = &manifest.deploy_target
+            && projects.iter().all(|it| it.name != target.spec.project.name)
+        {
+            projects.push(&target.spec.project);
+        }
+    }
+    projects
+}
+
+fn take_down(
+    projects: &[&ComposeProject],
+    compose: &Compose,
+    with_volumes: bool,
+    output: &Output,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::Command(format!("cannot start threads: {error}")))?;
+    for project in projects {
+        let down = compose.down(project, with_volumes, output);
+        runtime
+            .block_on(down)
+            .map_err(|error| Failure::Command(format!("Running `docker-compose down`: {error}")))?;
+    }
+    Ok(())
 }

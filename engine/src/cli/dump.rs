@@ -1,26 +1,21 @@
 //! `dump`: the state of a running instance as JSON, and what the program knows about itself.
 
-use std::{fs, io, path::Path, process::Command as Process};
+use std::{fs, io, path::Path};
 
 use axum::{body::Body, extract::Request};
 use builtins::docker::reference::Reference;
 
 use builtins::golang::{json, os_error::PathError};
 use clap::{Args, Subcommand};
+use engine_docker::{Docker, DockerError, Environment, content_tag};
 use http_body_util::BodyExt;
 use serde_json::{Value, json as value};
 use tokio::sync::watch;
 
-use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure};
+use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure, usage};
 use crate::{api::Store, server::rest::Rest};
 
 mod api_docs;
-
-/// What the tags begin with that stand for the content of an image.
-const TAG_PREFIX: &str = "tilt-";
-
-/// How much of an image's digest is in its tag.
-const TAG_DIGITS: usize = 16;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -125,21 +120,27 @@ fn deploy_ref(
 ) -> Result<String, String> {
     let reference = Reference::parse(image).map_err(|it| it.to_string())?;
     let id = id_of(image)?;
-    let digits = id.split_once(':').map_or(id.as_str(), |(_, digits)| digits);
-    let Some(tag) = digits.get(..TAG_DIGITS) else {
+    let Some(tag) = content_tag(&id) else {
+        let digits = id.split_once(':').map_or(id.as_str(), |(_, digits)| digits);
         return Err(format!("digest too short: {digits}"));
     };
-    Ok(format!("{}:{TAG_PREFIX}{tag}", reference.familiar_name()))
+    Ok(format!("{}:{tag}", reference.familiar_name()))
 }
 
 /// The digest of an image, as Docker knows it.
 fn docker_id(image: &str) -> Result<String, String> {
-    let output = Process::new("docker")
-        .args(["image", "inspect", "--format", "{{.Id}}", "--", image])
-        .output()
-        .map_err(|error| format!("exec: \"docker\": {error}"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    let asked = || -> Result<String, Box<dyn std::error::Error>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let docker = Docker::new(Environment::of_process())?;
+        match runtime.block_on(docker.inspect(image)) {
+            Ok(image) => Ok(image.id),
+            Err(DockerError::NotFound(words)) => {
+                Err(format!("Error response from daemon: {words}").into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    };
+    asked().map_err(|error| error.to_string())
 }
 
 fn read(flags: &Flags, path: &str, what: &str) -> Result<Value, Failure> {
@@ -155,8 +156,7 @@ fn print(value: &Value, printer: Printer) {
 
 fn write_pages(command: &clap::Command, dir: &Path, path: &str) -> io::Result<()> {
     let file = dir.join(format!("{}.md", path.replace(' ', "_")));
-    let help = command.clone().render_long_help();
-    let page = format!("# {path}\n\n```\n{help}```\n");
+    let page = format!("# {path}\n\n```\n{}```\n", usage::help(command, path));
     fs::write(&file, page).map_err(|error| {
         io::Error::other(PathError::new("open", &file.to_string_lossy(), &error).to_string())
     })?;

@@ -1,5 +1,6 @@
 //! `edit`: opens objects in an editor and applies what was changed.
 
+use builtins::golang::quote::quote;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ use super::{
 };
 
 /// The variables that name an editor.
-const EDITORS: &[&str] = &["KUBE_EDITOR", "EDITOR"];
+pub(super) const EDITORS: &[&str] = &["KUBE_EDITOR", "EDITOR"];
 
 /// Edit objects in an editor: `KUBE_EDITOR`, else EDITOR, else vi.
 #[derive(Debug, Args)]
@@ -40,7 +41,7 @@ pub(super) struct Flags {
     #[arg(long)]
     save_config: bool,
     /// Accepted for compatibility; nothing is recorded
-    #[arg(long)]
+    #[arg(long, hide = true)]
     record: bool,
     #[command(flatten)]
     validate: ValidateFlags,
@@ -53,20 +54,23 @@ pub(super) struct Flags {
 pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     let client = ApiClient::new(&flags.connect)?;
     let validation = flags.validate.read()?;
-    // With this format the file is JSON; everything else is YAML.
-    let as_json = flags.output.output == "json";
-    let mut print = flags.output.clone();
-    if matches!(print.output.as_str(), "json" | "yaml") {
-        print.output.clear();
+    // With this format the file is JSON too; everything else is YAML.
+    let as_json = flags.output.format() == "json";
+    if !matches!(flags.output.format(), "" | "json" | "kyaml" | "yaml") {
+        return Err(Failure::Kubectl(format!(
+            "unable to match a printer suitable for the output format {}, allowed formats are: \
+             json,kyaml,yaml",
+            quote(flags.output.format())
+        )));
     }
-    let outcome = Outcome::new(&print)?;
+    let outcome = Outcome::new(&flags.output)?;
     let targets = if flags.files.is_empty() {
         if flags.words.is_empty() {
             return Err(selection::nothing_named());
         }
         selection::targets(&flags.words, &Selection::default(), true)?
     } else {
-        selection::in_files(&flags.files)?
+        selection::in_files(&flags.files, &flags.words)?
     };
     let (found, failures) = selection::find(&client, &targets, false);
     Failure::all(failures)?;

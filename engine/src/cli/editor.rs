@@ -28,7 +28,7 @@ pub(super) struct Edited {
 /// # Errors
 /// If the file cannot be written or read, or the editor fails.
 pub(super) fn edit(variables: &[&str], text: &str, suffix: &str) -> io::Result<Edited> {
-    let mut file = tempfile::Builder::new().prefix("edit-").suffix(suffix).tempfile()?;
+    let mut file = tempfile::Builder::new().prefix("tilt-edit-").suffix(suffix).tempfile()?;
     file.write_all(text.as_bytes())?;
     let (file, path) = file.keep().map_err(|it| it.error)?;
     drop(file);

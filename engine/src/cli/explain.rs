@@ -52,8 +52,10 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     };
     let (kind, path) = split(word)?;
     if !flags.api_version.is_empty() && flags.api_version != format!("{GROUP}/{VERSION}") {
+        // The core group has no name.
+        let core = if flags.api_version.contains('/') { "" } else { "/" };
         return Err(Failure::Kubectl(format!(
-            "couldn't find resource for \"{}, Resource={}\"",
+            "couldn't find resource for \"{core}{}, Resource={}\"",
             flags.api_version, kind.plural
         )));
     }

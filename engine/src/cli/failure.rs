@@ -51,6 +51,14 @@ impl Failure {
         }
     }
 
+    /// What went wrong, without the word that says so.
+    pub(super) fn message(&self) -> String {
+        match self {
+            Self::Command(text) | Self::Kubectl(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+
     /// One failure for all, or none.
     pub(super) fn all(mut failures: Vec<Self>) -> Result<(), Self> {
         match failures.len() {
@@ -63,6 +71,11 @@ impl Failure {
     /// Whether the object does not exist.
     pub(super) fn is_not_found(&self) -> bool {
         matches!(self, Self::Server(status) if status.reason == "NotFound")
+    }
+
+    /// Whether nobody answers.
+    pub(super) fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable(_))
     }
 
     /// The same, with words before the server's message.

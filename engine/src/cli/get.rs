@@ -60,9 +60,10 @@ pub(super) struct Flags {
     connect: ConnectFlags,
 }
 
-pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
+/// Runs the command under the name that was typed, such as `tilt get`.
+pub(super) fn run(flags: &Flags, name: &str, printer: Printer) -> Result<(), Failure> {
     let client = ApiClient::new(&flags.connect)?;
-    check(flags, printer)?;
+    check(flags, name, printer)?;
     let format = format(flags)?;
     let selection =
         Selection { labels: flags.selector.selector.clone(), fields: flags.field_selector.clone() };
@@ -77,20 +78,25 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     print_objects(flags, &targets, (found, failures), &format, printer)
 }
 
-fn check(flags: &Flags, printer: Printer) -> Result<(), Failure> {
+fn check(flags: &Flags, name: &str, printer: Printer) -> Result<(), Failure> {
     if flags.words.is_empty() && !flags.watch && !flags.watch_only {
         printer.err(
             "You must specify the type of resource to get. Use \"tilt api-resources\" for a \
              complete list of supported resources.\n\n",
         );
-        return Err(Failure::Kubectl(
-            "Required resource not specified.\nUse \"tilt explain <resource>\" for a detailed \
-             description of that resource (e.g. tilt explain pods).\nSee 'tilt get -h' for help and \
-             examples"
-                .to_owned(),
-        ));
+        // Only where there is such a command beside it.
+        let explain = match name {
+            "tilt get" => {
+                "Use \"tilt explain <resource>\" for a detailed description of that resource (e.g. \
+                 tilt explain pods).\n"
+            }
+            _ => "",
+        };
+        return Err(Failure::Kubectl(format!(
+            "Required resource not specified.\n{explain}See '{name} -h' for help and examples"
+        )));
     }
-    let output = &flags.output.output;
+    let output = flags.output.format();
     if flags.show_labels && !output.is_empty() && output != "wide" {
         let text = format!("--show-labels option cannot be used with {output} printer");
         return Err(Failure::Kubectl(text));

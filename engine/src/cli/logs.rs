@@ -1,10 +1,16 @@
 //! `logs`: prints what a running instance has logged.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    io,
+    time::{Duration, SystemTime},
+};
 
 use builtins::golang::duration::Duration as GoDuration;
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
 
 use super::{Printer, connect::ConnectFlags, failure::Failure, values};
 use crate::{
@@ -65,6 +71,34 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Shows what is logged about resources from a time on (in microseconds since 1970) until `end`
+/// comes, with all that was logged before that; gives what came.
+///
+/// The log is a service, not the point: where it cannot be shown, `end` is waited for nevertheless.
+pub(super) fn until(
+    connect: &ConnectFlags,
+    resources: &[String],
+    since: u64,
+    mut end: oneshot::Receiver<Result<(), Failure>>,
+    printer: Printer,
+) -> Result<(), Failure> {
+    let failed = |it: io::Error| Failure::Command(it.to_string());
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let token = dev_dir::token().map_err(failed)?;
+    let filter = Filter { resources: resources.to_vec(), since, ..Filter::default() };
+    let query = Query { filter, tail: None, follow: true };
+    let mut output = Output::new(&query, false, printer.out_stream(), printer);
+    let ended = runtime.block_on(async {
+        match source::print_until(connect, &token, &query, &mut end, &mut output).await {
+            Some(ended) => ended,
+            None => end.await.ok(),
+        }
+    });
+    output.finish();
+    ended.unwrap_or_else(|| Err(Failure::Command("the update was not followed".to_owned())))
+}
+
 /// Waits for a signal that asks the command to end, which is no failure.
 async fn interrupted() -> Result<(), Failure> {
     let listen = |kind| signal(kind).map_err(|it| Failure::Command(it.to_string()));
@@ -95,6 +129,9 @@ fn since(flag: &str, now: SystemTime) -> Result<u64, Failure> {
         return Ok(0);
     }
     let duration = GoDuration::parse(flag).map_err(|it| Failure::Command(it.to_string()))?;
+    if duration.0 == 0 {
+        return Ok(0);
+    }
     let Ok(nanos) = u64::try_from(duration.0) else {
         let message = format!("--since duration must be positive, got {duration}");
         return Err(Failure::Command(message));

@@ -1,4 +1,6 @@
-//! Objects from files: `-f FILE`, a folder, a URL that is a file, or standard input.
+//! Objects from files: `-f FILE`, a folder, a URL, standard input, or what kustomize makes of a folder.
+
+mod remote;
 
 use std::{
     fs,
@@ -15,12 +17,12 @@ use super::{
     output::{self, go_bool},
     resource_type::{self, GROUP, VERSION},
 };
-use crate::api::kind::Kind;
+use crate::api::{Selector, kind::Kind};
 
 /// Flags that name files.
 #[derive(Debug, Clone, Args)]
 pub(super) struct FileFlags {
-    /// File, folder, or - for standard input
+    /// File, folder, URL, or - for standard input
     #[arg(short, long, value_delimiter = ',', value_name = "FILE")]
     pub(super) filename: Vec<String>,
     /// Folder with a kustomization
@@ -67,6 +69,23 @@ pub(super) struct Manifest {
     pub(super) source: String,
 }
 
+impl Manifest {
+    /// Whether its labels are selected.
+    pub(super) fn matches(&self, labels: &Selector) -> bool {
+        let own = self.object["metadata"]["labels"].as_object();
+        let own = own.into_iter().flatten();
+        let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+        labels.matches_labels(&own.map(|(key, value)| (key.clone(), text(value))).collect())
+    }
+}
+
+/// Reads a text as if it were a file of this name.
+pub(super) fn parse(text: &str, source: &str) -> Vec<Result<Manifest, Failure>> {
+    let mut manifests = Vec::new();
+    Reader { source, checks: true }.documents(text.as_bytes(), &mut manifests);
+    manifests
+}
+
 impl FileFlags {
     /// Whether no file is named.
     pub(super) fn is_empty(&self) -> bool {
@@ -84,16 +103,25 @@ impl FileFlags {
     }
 
     fn read_with(&self, checks: bool) -> Result<Vec<Result<Manifest, Failure>>, Failure> {
-        if !self.kustomize.is_empty() {
-            let text = "-k is not supported; run 'kustomize build' and pass the result with -f -";
-            return Err(Failure::Kubectl(text.to_owned()));
-        }
         let mut manifests = Vec::new();
+        if !self.kustomize.is_empty() {
+            if !self.filename.is_empty() {
+                let text = "only one of -f or -k can be specified";
+                return Err(Failure::Kubectl(text.to_owned()));
+            }
+            let text = remote::kustomized(Path::new(&self.kustomize))?;
+            Reader { source: &self.kustomize, checks }.documents(&text, &mut manifests);
+        }
         for name in &self.filename {
             if name == "-" {
                 let mut text = Vec::new();
                 io::stdin().lock().read_to_end(&mut text).map_err(|it| kubectl(&it))?;
                 Reader { source: "STDIN", checks }.documents(&text, &mut manifests);
+                continue;
+            }
+            if name.starts_with("http://") || name.starts_with("https://") {
+                let text = remote::downloaded(name)?;
+                Reader { source: name, checks }.documents(&text, &mut manifests);
                 continue;
             }
             for path in self.files(name)? {
@@ -263,6 +291,18 @@ items:
 - {apiVersion: tilt.dev/v1alpha1, kind: Cmd, metadata: {name: b}}
 ";
         assert_eq!(read(text), ["ConfigMap a", "Cmd b"]);
+    }
+
+    #[test]
+    fn labels_of_files_are_matched_like_those_of_the_server() {
+        let text = "{apiVersion: tilt.dev/v1alpha1, kind: Cmd, metadata: {name: x, labels: {a: '1', b: '2'}}}";
+        let manifest = parse(text, "f.yaml").remove(0).unwrap();
+        for (query, want) in
+            [("", true), ("a", true), ("c", false), ("a=1,!c", true), ("a in (2, 3)", false)]
+        {
+            let labels = Selector::of_labels(query).unwrap();
+            assert_eq!(manifest.matches(&labels), want, "{query}");
+        }
     }
 
     #[test]

@@ -29,7 +29,10 @@ use super::{
 pub(super) struct OutputFlags {
     /// Output format, such as json, yaml, name, jsonpath=..., go-template=...
     #[arg(short, long, value_name = "FORMAT", default_value = "", hide_default_value = true)]
-    pub(super) output: String,
+    output: String,
+    /// Print JSON, the same as -o json
+    #[arg(long)]
+    json: bool,
     /// Template, or path to a template, for -o=go-template, -o=jsonpath and their -file forms
     #[arg(long, value_name = "TEMPLATE", default_value = "", hide_default_value = true)]
     pub(super) template: String,
@@ -40,6 +43,13 @@ pub(super) struct OutputFlags {
     /// Keep `managedFields` in JSON and YAML
     #[arg(long)]
     pub(super) show_managed_fields: bool,
+}
+
+impl OutputFlags {
+    /// The name of the format; empty if none was asked for.
+    pub(super) fn format(&self) -> &str {
+        if self.json && self.output.is_empty() { "json" } else { &self.output }
+    }
 }
 
 /// A boolean that may be given as a value.
@@ -95,7 +105,7 @@ pub(super) enum Format {
 impl Format {
     /// Reads the flags.
     pub(super) fn read(flags: &OutputFlags, formats: Formats) -> Result<Self, Failure> {
-        let name = match flags.output.as_str() {
+        let name = match flags.format() {
             "" if !flags.template.is_empty() => "go-template",
             name => name,
         };
@@ -194,14 +204,39 @@ impl Format {
     }
 }
 
+/// An object as `-o json` prints it.
+pub(super) fn json(object: &Value) -> Result<String, Failure> {
+    let flags = OutputFlags { json: true, ..OutputFlags::default() };
+    Format::read(&flags, Formats::WithoutTables)?.print(object, &flags, 0)
+}
+
 fn jsonpath_failure(text: &str, cause: &str, object: &Value) -> Failure {
     Failure::Kubectl(format!(
         "error executing jsonpath {}: Error executing template: {cause}. Printing more information \
          for debugging the template:\n\ttemplate was:\n\t\t{text}\n\tobject given to jsonpath engine \
-         was:\n\t\t{}\n\n",
+         was:\n\t\t{}\n\n\n",
         quote(text),
-        json::encode(object)
+        go_syntax(object)
     ))
+}
+
+/// A value as Go writes it, which is how people recognize it.
+fn go_syntax(value: &Value) -> String {
+    let list = |items: Vec<String>| items.join(", ");
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::String(text) => quote(text),
+        Value::Array(items) => {
+            format!("[]interface {{}}{{{}}}", list(items.iter().map(go_syntax).collect()))
+        }
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_by_key(|it| it.0);
+            let fields = fields.iter().map(|(k, v)| format!("{}:{}", quote(k), go_syntax(v)));
+            format!("map[string]interface {{}}{{{}}}", list(fields.collect()))
+        }
+        other => other.to_string(),
+    }
 }
 
 /// A format that comes with a template.

@@ -37,7 +37,7 @@ pub(super) struct Flags {
     #[arg(long)]
     local: bool,
     /// Accepted for compatibility; nothing is recorded
-    #[arg(long)]
+    #[arg(long, hide = true)]
     record: bool,
     #[command(flatten)]
     dry_run: DryRunFlags,
@@ -114,7 +114,7 @@ fn patch(flags: &Flags) -> Result<Value, Failure> {
 
 fn targets(flags: &Flags) -> Result<Vec<Target>, Failure> {
     if !flags.files.is_empty() {
-        return selection::in_files(&flags.files);
+        return selection::in_files(&flags.files, &flags.words);
     }
     if flags.words.is_empty() {
         return Err(selection::nothing_named());

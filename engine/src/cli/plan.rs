@@ -9,7 +9,7 @@ use engine_core::{
     plan::{self, FirstRun},
     resource::EnableState,
 };
-use engine_model::{DeployTarget, Manifest};
+use engine_model::{BuildDetails, DeployTarget, ImageTarget, Manifest};
 use serde_json::{Value, json};
 
 use super::{
@@ -81,7 +81,7 @@ fn first_run(flags: &Flags, printer: Printer) -> Result<(Value, String), Failure
 fn work(manifests: &[Manifest], name: &str) -> Vec<String> {
     let Some(manifest) = manifests.iter().find(|it| it.name == name) else { return Vec::new() };
     let images = manifest.image_targets.iter().flatten();
-    let mut work: Vec<String> = images.map(|it| format!("build {}", it.selector)).collect();
+    let mut work: Vec<String> = images.map(image_work).collect();
     match &manifest.deploy_target {
         DeployTarget::Local(target) => {
             let update = target.update_cmd_spec.iter().map(|it| &it.args);
@@ -90,9 +90,26 @@ fn work(manifests: &[Manifest], name: &str) -> Vec<String> {
             work.extend(serve.map(|it| format!("serve {}", shell_text(it))));
         }
         DeployTarget::Kubernetes(_) => work.push("deploy to Kubernetes".to_owned()),
-        DeployTarget::Compose(_) => work.push("start with Docker Compose".to_owned()),
+        DeployTarget::Compose(target) => {
+            let (service, project) = (&target.spec.service, &target.spec.project.name);
+            work.push(format!("start service {service} of Docker Compose project {project}"));
+        }
     }
     work
+}
+
+fn image_work(image: &ImageTarget) -> String {
+    let name = &image.selector;
+    match &image.build_details {
+        BuildDetails::Docker(build) if build.context.is_empty() => format!("build {name}"),
+        BuildDetails::Docker(build) => {
+            format!("build {name} from {}, unless nothing in there changed", build.context)
+        }
+        BuildDetails::Custom(build) => format!("build {name} with {}", shell_text(&build.args)),
+        BuildDetails::Compose(build) => {
+            format!("let Docker Compose build the image from {}", build.context)
+        }
+    }
 }
 
 fn first_run_json(plan: &FirstRun, manifests: &[Manifest]) -> Value {

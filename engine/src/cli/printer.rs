@@ -10,8 +10,10 @@ impl Printer {
     /// Writes data.
     #[expect(clippy::unused_self, reason = "printing is a capability that is passed on")]
     pub(super) fn out(self, text: &str) {
-        // The reader may have gone; nobody is left to tell.
-        let _ = io::stdout().lock().write_all(text.as_bytes());
+        let mut out = io::stdout().lock();
+        // The reader may have gone; nobody is left to tell. A question has no end of line, and must be
+        // seen nevertheless.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 
     /// Writes a small result as one line of JSON.

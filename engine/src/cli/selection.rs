@@ -1,5 +1,6 @@
 //! Which objects the words of a command mean: `TYPE NAME…`, `TYPE/NAME…`, `TYPE1,TYPE2`, files.
 
+use builtins::golang::quote::quote;
 use clap::Args;
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use super::{
     manifests::{FileFlags, Manifest},
     resource_type,
 };
-use crate::api::kind::Kind;
+use crate::api::{Selector, kind::Kind};
 
 /// Flags that narrow a list down.
 #[derive(Debug, Clone, Default, Args)]
@@ -17,6 +18,16 @@ pub(super) struct SelectorFlags {
     /// Label query, supports '=', '==', '!=', 'in', 'notin' and existence
     #[arg(short = 'l', long, value_name = "QUERY", default_value = "", hide_default_value = true)]
     pub(super) selector: String,
+}
+
+impl SelectorFlags {
+    /// The query for objects of files, which no server selects.
+    pub(super) fn labels(&self) -> Result<Selector, Failure> {
+        Selector::of_labels(&self.selector).map_err(|cause| {
+            let query = quote(&self.selector);
+            error(&format!("the provided selector {query} is not valid: {cause}"))
+        })
+    }
 }
 
 /// What a command is about.
@@ -63,6 +74,11 @@ pub(super) fn all_and_selector() -> Failure {
     error("setting 'all' parameter but found a non empty selector. ")
 }
 
+/// Names, and yet a selection.
+pub(super) fn names_and_selector() -> Failure {
+    error("name cannot be provided when a selector is specified")
+}
+
 /// Reads the words of a command; `all` stands for a selector that matches everything.
 pub(super) fn targets(
     words: &[String],
@@ -77,7 +93,7 @@ pub(super) fn targets(
     let Some((types, names)) = words.split_first() else { return Ok(Vec::new()) };
     let is_selected = !selection.labels.is_empty() || !selection.fields.is_empty();
     if !names.is_empty() && is_selected {
-        return Err(error("name cannot be provided when a selector is specified"));
+        return Err(names_and_selector());
     }
     if names.iter().any(String::is_empty) {
         return Err(error("resource name may not be empty"));
@@ -179,7 +195,13 @@ impl Found {
 }
 
 /// The objects that files name.
-pub(super) fn in_files(files: &FileFlags) -> Result<Vec<Target>, Failure> {
+pub(super) fn in_files(files: &FileFlags, words: &[String]) -> Result<Vec<Target>, Failure> {
+    if !words.is_empty() {
+        return Err(error(
+            "when paths, URLs, or stdin is provided as input, you may not specify resource arguments \
+             as well",
+        ));
+    }
     let mut targets = Vec::new();
     for manifest in files.read()? {
         let Manifest { kind, name, .. } = manifest?;

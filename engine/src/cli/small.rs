@@ -57,7 +57,11 @@ pub(super) fn analytics(flags: &AnalyticsFlags, printer: Printer) -> Result<(), 
     let written =
         fs::create_dir_all(&folder).and_then(|()| fs::write(&file, format!("{choice}\n")));
     written.map_err(|it| Failure::Command(it.to_string()))?;
-    printer.out(&format!("wrote {}; no data is collected anyway\n", quote(&choice)));
+    let (word, file) = (flags.words.first().map_or("", String::as_str), file.display());
+    printer.err(&format!(
+        "wrote user collection strategy {} to file {file}\nno data is collected, whatever it says\n",
+        quote(word)
+    ));
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! `snapshot`: keeps what the web page shows in a file.
 
-use std::{fs, time::SystemTime};
+use std::fs;
 
-use builtins::golang::{json, os_error::PathError};
+use builtins::golang::os_error::PathError;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure};
 
@@ -39,12 +39,13 @@ pub(super) fn run(command: &Command, printer: Printer) -> Result<(), Failure> {
 
 fn create(flags: &CreateFlags, printer: Printer) -> Result<(), Failure> {
     let body = WebClient::new(&flags.connect)?.get("view")?;
-    let view: Value = serde_json::from_slice(&body)
-        .map_err(|it| Failure::Plain(format!("error reading snapshot from tilt: {it}")))?;
-    let now = Timestamp::try_from(SystemTime::now()).unwrap_or_default();
-    let snapshot =
-        json!({"view": view, "createdAt": now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()});
-    let text = format!("{}\n", json::encode(&snapshot));
+    // It is kept as it came, whatever version of the view this is.
+    let view = str::from_utf8(&body).ok().filter(|it| is_object(it));
+    let Some(view) = view else {
+        return Err(Failure::Plain("error reading snapshot from tilt: not a view".to_owned()));
+    };
+    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ");
+    let text = format!("{{\"view\":{},\"createdAt\":\"{now}\"}}\n", view.trim());
     let Some(file) = &flags.file else {
         printer.out(&text);
         return Ok(());
@@ -53,4 +54,8 @@ fn create(flags: &CreateFlags, printer: Printer) -> Result<(), Failure> {
         let cause = PathError::new("open", file, &error);
         Failure::Plain(format!("error creating {file}: {cause}"))
     })
+}
+
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }

@@ -5,25 +5,24 @@ use std::{
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     process::ExitCode,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use clap::Args;
-use engine_core::Time;
 use engine_model::GoDuration;
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
 
-use super::{Global, Printer, connect::ConnectFlags, failure::Failure, values};
+use super::{Global, Printer, connect::ConnectFlags, failure::Failure, log_file::LogFile, values};
 use crate::{
     api::Store,
     dev_dir,
     exec::env::Colors,
     logs::{self, Checkpoint, Filter, Level, LogStore, Source, TerminalStream},
     prompt::{self, Menu},
-    runtime::{Exit, Handle, Mode, Runtime, Settings},
+    runtime::{self, Exit, Handle, Mode, Runtime, Settings},
     server::{self, Logs},
 };
 
@@ -33,8 +32,13 @@ const GRACE: Duration = Duration::from_millis(1_800);
 /// How long a terminal may take for the last lines.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
+/// Where Tilt may take its pages from.
+const WEB_MODES: [&str; 5] = ["default", "local", "prod", "embedded", "precompiled"];
+
 /// Flags of `up` and `ci`.
 #[derive(Debug, Clone, Args)]
+#[command(mut_arg("host", |it| it.help("Host to listen on; 0.0.0.0 is all of them. Instead of TILT_HOST")))]
+#[command(mut_arg("port", |it| it.help("Port to listen on; 0 is without a page. Instead of TILT_PORT")))]
 pub(super) struct StartFlags {
     /// Path to the Tiltfile
     #[arg(short, long, default_value = "Tiltfile", value_name = "PATH")]
@@ -60,10 +64,10 @@ pub(super) struct StartFlags {
     #[arg(long, default_value = "", hide_default_value = true, value_name = "PATH")]
     output_snapshot_on_exit: String,
     /// Accepted for compatibility; has no effect
-    #[arg(long, hide = true, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", value_parser = web_mode)]
     web_mode: Option<String>,
     /// Accepted for compatibility; has no effect
-    #[arg(long, hide = true, value_name = "PORT", value_parser = values::int)]
+    #[arg(long, value_name = "PORT", value_parser = values::int)]
     webdev_port: Option<i64>,
     /// Accepted for compatibility; has no effect
     #[arg(long, hide = true)]
@@ -73,6 +77,14 @@ pub(super) struct StartFlags {
     args: Vec<String>,
 }
 
+/// Pages come with the program, in whatever mode; but a typo is one.
+fn web_mode(text: &str) -> Result<String, String> {
+    if WEB_MODES.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("Unrecognized web mode: {text}. Allowed values: [{}]", WEB_MODES.join(" ")))
+}
+
 /// Where the terminal's output goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Terminal {
@@ -80,6 +92,8 @@ pub(super) enum Terminal {
     Stream,
     /// A menu, until somebody asks for the log.
     Prompt,
+    /// Every line, to a file that does not grow forever.
+    LogFile,
 }
 
 impl StartFlags {
@@ -106,6 +120,11 @@ impl StartFlags {
         &self.connect
     }
 
+    /// The main Tiltfile, as it was typed.
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+
     /// The main Tiltfile: absolute, links resolved if it exists.
     pub(super) fn tiltfile(&self) -> PathBuf {
         let absolute =
@@ -125,7 +144,8 @@ impl StartFlags {
             port,
             ci_timeout,
             colors: colors(),
-            started: now(),
+            started: runtime::now(),
+            image_memory: Some(crate::dev_dir::path().join("images.json")),
         }
     }
 
@@ -148,15 +168,15 @@ pub(super) fn run(
     global: &Global,
     printer: Printer,
 ) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let threads = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| Failure::Command(format!("cannot start: {error}")))?;
     let work = engine(flags, mode, ci_timeout, terminal, global, printer);
-    let result = runtime.block_on(work);
+    let result = threads.block_on(work);
     // What still blocks a thread, such as an evaluation, is not waited for.
-    runtime.shutdown_background();
+    threads.shutdown_background();
     result
 }
 
@@ -173,7 +193,7 @@ async fn engine(
     let token = dev_dir::token().map_err(|it| failure(&it))?;
     let options = server::Options {
         host: flags.connect.host.clone(),
-        port: flags.connect.port,
+        port: flags.connect.listen_port().map_err(|it| failure(&it))?,
         token,
         start_time: jiff::Timestamp::now(),
         config_file: None,
@@ -245,11 +265,6 @@ fn level(global: &Global) -> Level {
     }
 }
 
-fn now() -> Time {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Time(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
-}
-
 fn write_snapshot(flags: &StartFlags, snapshot: &[u8], printer: Printer) {
     let path = Path::new(&flags.output_snapshot_on_exit);
     if path.as_os_str().is_empty() {
@@ -307,8 +322,12 @@ impl Show {
         {
             return Self::Prompt(prompt);
         }
+        let out: Box<dyn io::Write + Send> = match (terminal, LogFile::of_stdout()) {
+            (Terminal::LogFile, Ok(file)) => Box::new(file),
+            _ => Box::new(io::stdout()),
+        };
         // Without a thread for it there is no output, but all the rest.
-        let stream = TerminalStream::start(logs, Checkpoint::default(), filter, io::stdout());
+        let stream = TerminalStream::start(logs, Checkpoint::default(), filter, out);
         Self::Stream(stream.ok())
     }
 

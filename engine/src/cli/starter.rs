@@ -2,9 +2,14 @@
 
 use std::{
     fs,
-    io::{self, BufRead, IsTerminal},
+    io::{self, BufRead, IsTerminal, Read},
+    net::Shutdown,
+    os::unix::net::UnixStream,
     path::Path,
+    thread,
 };
+
+use signal_hook::{consts::SIGINT, low_level};
 
 use super::{Printer, failure::Failure};
 
@@ -34,7 +39,7 @@ pub(super) enum Answer {
 }
 
 /// Offers to write a Tiltfile where there is none, if somebody is there to answer.
-pub(super) fn offer(path: &Path, printer: Printer) -> Result<Answer, Failure> {
+pub(super) fn offer(path: &Path, shown: &str, printer: Printer) -> Result<Answer, Failure> {
     if path.is_dir() {
         let message = format!("{} is a directory, not a Tiltfile", path.display());
         return Err(Failure::Command(message));
@@ -42,11 +47,36 @@ pub(super) fn offer(path: &Path, printer: Printer) -> Result<Answer, Failure> {
     if path.exists() || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Ok(Answer::Start);
     }
-    printer.out(&format!("\nNo Tiltfile exists at {}\n\n", path.display()));
-    ask(path, &mut io::stdin().lock(), printer)
+    printer.out(&format!("\nNo Tiltfile exists at {shown}\n\n"));
+    leaving_on_interrupt(|| ask(path, shown, &mut io::stdin().lock(), printer))
+        .map_err(|error| Failure::Command(error.to_string()))?
 }
 
-fn ask(path: &Path, answers: &mut impl BufRead, printer: Printer) -> Result<Answer, Failure> {
+/// Ctrl-C is an answer too while a question is open: to leave, which is no failure.
+fn leaving_on_interrupt<T>(ask: impl FnOnce() -> T) -> io::Result<T> {
+    let (mut signaled, sender) = UnixStream::pair()?;
+    let end = signaled.try_clone()?;
+    let registered = low_level::pipe::register(SIGINT, sender)?;
+    let waiting = thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
+        if signaled.read_exact(&mut [0]).is_ok() {
+            #[expect(clippy::exit, reason = "the thread that reads the answer cannot be woken")]
+            std::process::exit(0);
+        }
+    })?;
+    let answer = ask();
+    low_level::unregister(registered);
+    end.shutdown(Shutdown::Both)?;
+    // It only reads, and has nothing more to read.
+    let _ = waiting.join();
+    Ok(answer)
+}
+
+fn ask(
+    path: &Path,
+    shown: &str,
+    answers: &mut impl BufRead,
+    printer: Printer,
+) -> Result<Answer, Failure> {
     loop {
         printer.out("Create a starter Tiltfile? (y/n) ");
         let mut line = String::new();
@@ -55,10 +85,9 @@ fn ask(path: &Path, answers: &mut impl BufRead, printer: Printer) -> Result<Answ
         }
         match line.trim().to_lowercase().as_str() {
             "y" | "yes" => {
-                fs::write(path, STARTER).map_err(|error| {
-                    Failure::Command(format!("cannot write {}: {error}", path.display()))
-                })?;
-                printer.out(&format!("Wrote {}\n", path.display()));
+                fs::write(path, STARTER)
+                    .map_err(|error| Failure::Command(format!("cannot write {shown}: {error}")))?;
+                printer.out(&format!("Tiltfile generated at {shown}\n"));
                 return Ok(Answer::Start);
             }
             "n" | "no" => {
@@ -83,7 +112,7 @@ mod tests {
             ("what\nn\n", Answer::Start, false),
             ("Y\n", Answer::Start, true),
         ] {
-            let found = ask(&path, &mut typed.as_bytes(), Printer).unwrap();
+            let found = ask(&path, "Tiltfile", &mut typed.as_bytes(), Printer).unwrap();
             assert_eq!((found, path.exists()), (answer, is_written), "{typed:?}");
         }
     }
@@ -91,6 +120,11 @@ mod tests {
     #[test]
     fn a_folder_is_no_tiltfile() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(offer(dir.path(), Printer).is_err());
+        assert!(offer(dir.path(), "dir", Printer).is_err());
+    }
+
+    #[test]
+    fn asking_ends_without_a_signal() {
+        assert_eq!(leaving_on_interrupt(|| 3).unwrap(), 3);
     }
 }

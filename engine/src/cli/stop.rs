@@ -14,7 +14,11 @@ use nix::{
 use serde_json::{Value, json};
 
 use super::{
-    Printer, client::ApiClient, connect::ConnectFlags, failure::Failure, resource_type, values,
+    Printer,
+    client::{ApiClient, instances},
+    connect::{ConnectFlags, DEFAULT_PORT},
+    failure::Failure,
+    resource_type, values,
 };
 
 /// The object that knows the process.
@@ -29,6 +33,9 @@ const POLL: Duration = Duration::from_millis(20);
 /// gone.
 #[derive(Debug, Args)]
 pub(super) struct Flags {
+    /// End all instances of this user
+    #[arg(long)]
+    all: bool,
     /// How long to wait, for example 10s; 0 is forever
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::duration)]
     timeout: values::GoDuration,
@@ -40,26 +47,94 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
-    let client = ApiClient::new(&flags.connect)?;
-    let session = client.get(resource_type::named("Session"), SESSION).map_err(Failure::native)?;
-    let pid = process_of(&session).ok_or_else(|| {
-        Failure::Command("the instance does not say which process it is".to_owned())
-    })?;
-    match kill(pid, Signal::SIGTERM) {
-        // It was quicker.
-        Ok(()) | Err(Errno::ESRCH) => {}
-        Err(error) => {
-            return Err(Failure::Command(format!("cannot stop process {pid}: {error}")));
+    if flags.all {
+        let running = running();
+        if running.is_empty() {
+            return Err(Failure::Command("no instance is running".to_owned()));
+        }
+        return Failure::all(
+            running.iter().filter_map(|it| it.stop(flags, printer).err()).collect(),
+        );
+    }
+    let name = flags.connect.api_server_name();
+    let instance = match Instance::find(&name) {
+        Ok(Some(instance)) => instance,
+        Ok(None) => return Err(not_running(&flags.connect)),
+        Err(failure) => return Err(failure.native()),
+    };
+    instance.stop(flags, printer)
+}
+
+/// Who could have been meant instead is part of the answer.
+fn not_running(connect: &ConnectFlags) -> Failure {
+    let ports = running().into_iter().filter_map(|it| it.port());
+    let others: Vec<String> = ports.map(|it| format!("--port {it}")).collect();
+    let hint = match others.as_slice() {
+        [] => String::new(),
+        others => format!("; running are: {} (--all ends all)", others.join(", ")),
+    };
+    Failure::Command(format!("no instance is running at {}{hint}", connect.address()))
+}
+
+/// All instances of this user that answer.
+fn running() -> Vec<Instance> {
+    instances().iter().filter_map(|it| Instance::find(it).ok().flatten()).collect()
+}
+
+/// An instance that answers.
+#[derive(Debug)]
+struct Instance {
+    name: String,
+    pid: Pid,
+}
+
+impl Instance {
+    /// The instance of a name; nothing if there is none, or none that answers.
+    fn find(name: &str) -> Result<Option<Self>, Failure> {
+        if !instances().iter().any(|it| it == name) {
+            return Ok(None);
+        }
+        let client = ApiClient::named(name)?;
+        let session = match client.get(resource_type::named("Session"), SESSION) {
+            Ok(session) => session,
+            // It was killed, and what it wrote about itself is still there.
+            Err(failure) if failure.is_unreachable() => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
+        let pid = process_of(&session).ok_or_else(|| {
+            Failure::Command("the instance does not say which process it is".to_owned())
+        })?;
+        Ok(Some(Self { name: name.to_owned(), pid }))
+    }
+
+    /// The web port that its name stands for.
+    fn port(&self) -> Option<i64> {
+        match self.name.strip_prefix("tilt-")? {
+            "default" => Some(DEFAULT_PORT),
+            port => port.parse().ok(),
         }
     }
-    wait(pid, flags)?;
-    let address = flags.connect.address();
-    if flags.json {
-        printer.json(&json!({"stopped": true, "pid": pid.as_raw(), "address": address}));
-    } else {
-        printer.out(&format!("Stopped the instance at {address} (process {pid})\n"));
+
+    /// Ends it, and waits until it is gone.
+    fn stop(&self, flags: &Flags, printer: Printer) -> Result<(), Failure> {
+        let pid = self.pid;
+        match kill(pid, Signal::SIGTERM) {
+            // It was quicker.
+            Ok(()) | Err(Errno::ESRCH) => {}
+            Err(error) => {
+                return Err(Failure::Command(format!("cannot stop process {pid}: {error}")));
+            }
+        }
+        wait(pid, flags)?;
+        let port = self.port().unwrap_or(flags.connect.port);
+        let address = format!("{}:{port}", flags.connect.host);
+        if flags.json {
+            printer.json(&json!({"stopped": true, "pid": pid.as_raw(), "address": address}));
+        } else {
+            printer.out(&format!("Stopped the instance at {address} (process {pid})\n"));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The process of a session; never a group or everybody, which is what small numbers mean.

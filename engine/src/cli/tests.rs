@@ -49,6 +49,13 @@ fn errors_are_worded_as_in_tilt() {
         ),
         (&["triger"], "unknown command \"triger\" for \"tilt\"\n\nDid you mean this?\n\ttrigger\n"),
         (&["--bogus"], "unknown flag: --bogus"),
+        (&["-V"], "unknown shorthand flag: 'V' in -V"),
+        (&["help", "get", "--bogus"], "unknown flag: --bogus"),
+        (
+            &["up", "--web-mode", "x"],
+            "invalid argument \"x\" for \"--web-mode\" flag: Unrecognized web mode: x. Allowed values: \
+             [default local prod embedded precompiled]",
+        ),
     ];
     for (words, want) in cases {
         assert_eq!(understood(words).unwrap_err(), *want, "{words:?}");
@@ -107,6 +114,50 @@ fn detach_has_the_short_form_of_debug_after_up_only() {
     check(&["up", "-d", "--detach=false"], false, false);
     check(&["ci", "-d"], false, true);
     check(&["up", "--", "-d"], false, false);
+}
+
+#[test]
+fn help_is_laid_out_as_people_know_it() {
+    let root = root();
+    let text = usage::help(command(&root, &["trigger".to_owned()]), "tilt trigger");
+    let (about, usage) = text.split_once("\n\nUsage:\n").unwrap();
+    assert!(about.starts_with("Update a resource now.\n\nPending changes"), "{about}");
+    assert!(usage.starts_with("  tilt trigger RESOURCE [flags]\n\nFlags:\n"), "{usage}");
+    for line in [
+        "  -h, --help               help for trigger\n",
+        "      --timeout duration   How long --wait waits, for example 5m; 0 is forever\n",
+        "\nGlobal Flags:\n  -d, --debug      Enable debug logging\n      --klog int   ",
+    ] {
+        assert!(usage.contains(line), "{usage}");
+    }
+    let text = usage::text(command(&root, &["logs".to_owned()]), "tilt logs");
+    assert!(
+        text.contains(
+            "--source string   Only lines from here: all, build or runtime (default \"all\")\n"
+        ),
+        "{text}"
+    );
+    let text = usage::text(&root, "tilt");
+    assert!(
+        text.starts_with("Usage:\n  tilt [command]\n\nAvailable Commands:\n  alpha "),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("Use \"tilt [command] --help\" for more information about a command.\n"),
+        "{text}"
+    );
+    assert!(!text.contains("__complete"), "{text}");
+}
+
+#[test]
+fn every_command_says_what_it_is_for() {
+    fn check(command: &clap::Command) {
+        for inner in command.get_subcommands() {
+            assert!(inner.get_about().is_some(), "{}", inner.get_name());
+            check(inner);
+        }
+    }
+    check(&root());
 }
 
 #[test]

@@ -1,18 +1,24 @@
 //! `trigger`: asks a running instance to update a resource.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    thread,
+    time::{Duration, Instant},
+};
 
 use builtins::golang::quote::quote;
 use clap::Args;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use super::{
     Printer,
     client::{ApiClient, Selection, WebClient},
     connect::ConnectFlags,
     failure::Failure,
-    resource_type, values,
+    logs, resource_type, values,
 };
+use crate::runtime;
 
 /// Tilt's number of the reason "asked for on the command line".
 const TRIGGERED_BY_CLI: u32 = 32;
@@ -26,16 +32,16 @@ pub(super) struct Flags {
     /// The resource
     #[arg(required = true, value_name = "RESOURCE")]
     resource: String,
-    /// Also update manual dependencies that were never updated
+    /// Before it, update the dependencies that have not succeeded yet
     #[arg(long)]
     with_deps: bool,
-    /// Wait until the update has ended; exit code 1 if it failed
+    /// Show the log of the update until it has ended; exit code 1 if it failed
     #[arg(long)]
     wait: bool,
     /// How long --wait waits, for example 5m; 0 is forever
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = values::duration)]
     timeout: values::GoDuration,
-    /// Print the result as JSON
+    /// Print the result as JSON, without a log
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -43,7 +49,36 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
-    let before = if flags.wait { Some(Before::read(flags)?) } else { None };
+    let wait = if flags.wait { Some(Wait::new(flags)?) } else { None };
+    let triggered = trigger(flags)?;
+    if !flags.json {
+        for name in triggered.iter().map(|it| quote(it)) {
+            printer.out(&format!("Successfully triggered update for resource: {name}\n"));
+        }
+    }
+    let mut result = json!({"resource": flags.resource, "triggered": true});
+    if flags.with_deps {
+        result["with"] = triggered.iter().filter(|it| **it != flags.resource).cloned().collect();
+    }
+    let ended = match wait {
+        None => Ok(()),
+        Some(wait) if flags.json => wait.until_ended(&triggered, flags),
+        Some(wait) => wait.with_log(&triggered, flags, printer),
+    };
+    if flags.json {
+        if flags.wait {
+            result["succeeded"] = ended.is_ok().into();
+        }
+        if let Err(failure) = &ended {
+            result["error"] = failure.message().into();
+        }
+        printer.json(&result);
+    }
+    ended
+}
+
+/// Asks for the update; gives what is updated, the resource itself last.
+fn trigger(flags: &Flags) -> Result<Vec<String>, Failure> {
     let mut payload =
         json!({"manifest_names": [&flags.resource], "build_reason": TRIGGERED_BY_CLI});
     if flags.with_deps {
@@ -53,65 +88,136 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     if status != 200 {
         return Err(Failure::Command(format!("({status}): {body}")));
     }
-    if !body.is_empty() {
-        return Err(Failure::Command(body));
+    if body.is_empty() {
+        return Ok(vec![flags.resource.clone()]);
     }
-    if flags.json {
-        printer.json(&json!({"resource": flags.resource, "triggered": true}));
-    } else {
-        let name = quote(&flags.resource);
-        printer.out(&format!("Successfully triggered update for resource: {name}\n"));
+    let names = serde_json::from_str::<Value>(&body).ok().filter(|_| flags.with_deps);
+    let names = names.as_ref().and_then(|it| it["triggered"].as_array());
+    match names {
+        Some(names) => Ok(names.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect()),
+        None => Err(Failure::Command(body)),
     }
-    before.map_or(Ok(()), |it| it.wait(flags))
 }
 
-/// What was known about a resource before it was triggered.
-struct Before {
+/// What was known before anything was triggered.
+struct Wait {
     client: ApiClient,
-    last_build: Value,
+    /// When the last update of each resource began.
+    last_builds: HashMap<String, Value>,
+    /// Since when lines of the log are about what was triggered, in microseconds since 1970.
+    since: u64,
 }
 
-impl Before {
-    fn read(flags: &Flags) -> Result<Self, Failure> {
+impl Wait {
+    fn new(flags: &Flags) -> Result<Self, Failure> {
         let client = ApiClient::new(&flags.connect)?;
-        let last_build = match client.get(resource_type::ui_resource(), &flags.resource) {
-            Ok(object) => object["status"]["buildHistory"][0]["startTime"].clone(),
-            // The trigger will say what is wrong.
-            Err(error) if error.is_not_found() => Value::Null,
-            Err(error) => return Err(error.native()),
-        };
-        Ok(Self { client, last_build })
+        let kind = resource_type::ui_resource();
+        let resources = client.list(kind, &Selection::default()).map_err(Failure::native)?;
+        let last_builds = resources.iter().map(|it| {
+            let name = it["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+            (name, it["status"]["buildHistory"][0]["startTime"].clone())
+        });
+        let last_builds = last_builds.collect();
+        let since = u64::try_from(runtime::now().0).unwrap_or(0);
+        Ok(Self { client, last_builds, since })
     }
 
-    /// Waits until a build that began later has ended and nothing more is queued.
-    fn wait(self, flags: &Flags) -> Result<(), Failure> {
+    /// Shows the log until the updates have ended.
+    fn with_log(
+        self,
+        triggered: &[String],
+        flags: &Flags,
+        printer: Printer,
+    ) -> Result<(), Failure> {
+        let (ended, end) = oneshot::channel();
+        let since = self.since;
+        thread::scope(|scope| {
+            // Whoever shows the log waits for this, and for nothing else.
+            scope.spawn(move || drop(ended.send(self.until_ended(triggered, flags))));
+            logs::until(&flags.connect, triggered, since, end, printer)
+        })
+    }
+
+    /// Waits until a build of the resource that began later has ended and nothing more is queued, or
+    /// until it cannot come to that.
+    fn until_ended(self, triggered: &[String], flags: &Flags) -> Result<(), Failure> {
         let timeout = flags.timeout.not_negative().filter(|it| *it > Duration::ZERO);
         let deadline = timeout.map(|it| Instant::now() + it);
-        let selection = Selection {
-            fields: format!("metadata.name={}", flags.resource),
-            ..Selection::default()
-        };
         let kind = resource_type::ui_resource();
-        let mut watch = self.client.watch(kind, &selection).map_err(Failure::native)?;
+        let watch = self.client.watch(kind, &Selection::default());
+        let mut watch = watch.map_err(Failure::native)?;
         while let Some(event) = watch.next(deadline).map_err(Failure::native)? {
-            let status = &event.object["status"];
-            if event.event == "DELETED" {
-                return Err(Failure::Command(format!(
-                    "resource {} is gone",
-                    quote(&flags.resource)
-                )));
-            }
-            let build = &status["buildHistory"][0];
-            let is_idle = status["queued"] != true && status["currentBuild"].is_null();
-            if !is_idle || build["startTime"] == self.last_build {
+            let name = event.object["metadata"]["name"].as_str().unwrap_or_default();
+            if !triggered.iter().any(|it| it == name) {
                 continue;
             }
-            return match build["error"].as_str() {
-                None | Some("") => Ok(()),
-                Some(error) => Err(Failure::Command(error.to_owned())),
+            let end = match event.event.as_str() {
+                "DELETED" => Some(Err(format!("resource {} is gone", quote(name)))),
+                _ => end(&self.last_builds, &event.object),
             };
+            match end {
+                Some(Ok(())) if name == flags.resource => return Ok(()),
+                Some(Err(error)) if name == flags.resource => return Err(Failure::Command(error)),
+                Some(Err(error)) => {
+                    let (name, waiting) = (quote(name), quote(&flags.resource));
+                    return Err(Failure::Command(format!(
+                        "{error}\nresource {waiting} waits for resource {name}"
+                    )));
+                }
+                Some(Ok(())) | None => {}
+            }
         }
         let name = quote(&flags.resource);
         Err(Failure::Command(format!("the update of resource {name} has not ended in time")))
+    }
+}
+
+/// How the update of a resource ended, if it has.
+fn end(last_builds: &HashMap<String, Value>, resource: &Value) -> Option<Result<(), String>> {
+    let status = &resource["status"];
+    let name = resource["metadata"]["name"].as_str().unwrap_or_default();
+    if status["disableStatus"]["state"] == "Disabled" {
+        return Some(Err(format!("resource {} is currently disabled", quote(name))));
+    }
+    let build = &status["buildHistory"][0];
+    let is_idle = status["queued"] != true && status["currentBuild"].is_null();
+    let is_old = last_builds.get(name).unwrap_or(&Value::Null) == &build["startTime"];
+    if !is_idle || is_old {
+        return None;
+    }
+    Some(match build["error"].as_str() {
+        None | Some("") => Ok(()),
+        Some(error) => Err(error.to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_update_has_ended_when_a_later_one_is_over_and_none_waits() {
+        let ended = |status: Value| {
+            let last_builds = HashMap::from([("web".to_owned(), json!("1"))]);
+            end(&last_builds, &json!({"metadata": {"name": "web"}, "status": status}))
+        };
+        let failed = |error: &str| Some(Err(error.to_owned()));
+        assert_eq!(ended(json!({"buildHistory": [{"startTime": "1"}]})), None);
+        assert_eq!(ended(json!({"buildHistory": [{"startTime": "2"}]})), Some(Ok(())));
+        assert_eq!(ended(json!({"buildHistory": [{"startTime": "2"}], "queued": true})), None);
+        assert_eq!(
+            ended(
+                json!({"buildHistory": [{"startTime": "2"}], "currentBuild": {"startTime": "3"}})
+            ),
+            None
+        );
+        assert_eq!(
+            ended(json!({"buildHistory": [{"startTime": "2", "error": "boom"}]})),
+            failed("boom")
+        );
+        assert_eq!(
+            ended(json!({"disableStatus": {"state": "Disabled"}})),
+            failed("resource \"web\" is currently disabled")
+        );
     }
 }

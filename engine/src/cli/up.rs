@@ -2,6 +2,7 @@
 
 use std::{io::IsTerminal, process::ExitCode};
 
+use builtins::golang::quote::quote;
 use clap::Args;
 
 use super::{
@@ -11,6 +12,9 @@ use super::{
     starter,
 };
 use crate::runtime::Mode;
+
+/// How images may be updated.
+const UPDATE_MODES: [&str; 4] = ["auto", "image", "container", "exec"];
 
 /// Run the Tiltfile, and keep everything up to date until Ctrl-C.
 ///
@@ -24,7 +28,7 @@ pub(super) struct Flags {
     #[arg(long)]
     stream: bool,
     /// Accepted for compatibility; the log is shown instead
-    #[arg(long, hide = true)]
+    #[arg(long)]
     legacy: bool,
     /// How images are updated: auto, image, container or exec
     #[arg(long, default_value = "auto", value_name = "MODE")]
@@ -49,7 +53,16 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
-    if starter::offer(&flags.start.tiltfile(), printer)? == starter::Answer::Leave {
+    if !UPDATE_MODES.contains(&flags.update_mode.as_str()) {
+        return Err(Failure::Command(format!(
+            "unknown update mode {}. Valid Values: [{}]",
+            quote(&flags.update_mode),
+            UPDATE_MODES.join(" ")
+        )));
+    }
+    if starter::offer(&flags.start.tiltfile(), flags.start.file(), printer)?
+        == starter::Answer::Leave
+    {
         return Ok(ExitCode::SUCCESS);
     }
     if flags.detach {
@@ -57,6 +70,7 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     }
     if flags.own_session {
         detach::leave_terminal();
+        return start::run(&flags.start, Mode::Up, None, Terminal::LogFile, global, printer);
     }
     let is_terminal = std::io::stdout().is_terminal();
     let terminal = if is_terminal && !flags.stream && !flags.legacy {

@@ -8,12 +8,13 @@ use std::{
     time::Duration,
 };
 
+use builtins::golang::os_error::PathError;
 use clap::Args;
 use nix::unistd::Pid;
 
 use super::{
     Global, Printer,
-    client::ApiClient,
+    client::{ApiClient, instances},
     connect::ConnectFlags,
     failure::Failure,
     manifests::{FileFlags, Manifest},
@@ -42,6 +43,12 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     }
     let files =
         FileFlags { filename: flags.filename.clone(), kustomize: String::new(), recursive: false };
+    for name in flags.filename.iter().filter(|it| *it != "-" && !it.contains("://")) {
+        fs::metadata(name).map_err(|error| {
+            let cause = PathError::new("open", name, &error);
+            Failure::Command(format!("Decoding inputs: {cause}"))
+        })?;
+    }
     let manifests = files.read_complete().map_err(Failure::native)?;
     let manifests =
         manifests.into_iter().collect::<Result<Vec<_>, _>>().map_err(Failure::native)?;
@@ -52,7 +59,7 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     let start = StartFlags::of_tiltfile(&tiltfile, &flags.connect);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| create(&flags.connect, &manifests, &is_over, printer));
+        scope.spawn(|| create(&manifests, &is_over, printer));
         let result = start::run(&start, Mode::Up, None, Terminal::Stream, global, printer);
         is_over.store(true, Ordering::Relaxed);
         result
@@ -60,9 +67,9 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
 }
 
 /// Creates the objects as soon as the API server answers.
-fn create(connect: &ConnectFlags, manifests: &[Manifest], is_over: &AtomicBool, printer: Printer) {
+fn create(manifests: &[Manifest], is_over: &AtomicBool, printer: Printer) {
     while !is_over.load(Ordering::Relaxed) {
-        if let Some(client) = own_client(connect) {
+        if let Some(client) = own_client() {
             for manifest in manifests {
                 match client.create(manifest.kind, &manifest.object, &[]) {
                     Ok(_) => {
@@ -78,9 +85,11 @@ fn create(connect: &ConnectFlags, manifests: &[Manifest], is_over: &AtomicBool, 
     }
 }
 
-/// A client of this very process; another instance may have the port, and keeps it.
-fn own_client(connect: &ConnectFlags) -> Option<ApiClient> {
-    let client = ApiClient::new(connect).ok()?;
-    let session = client.get(resource_type::named("Session"), "Tiltfile").ok()?;
-    (stop::process_of(&session)? == Pid::this()).then_some(client)
+/// A client of this very process, which may listen on any port.
+fn own_client() -> Option<ApiClient> {
+    instances().into_iter().find_map(|name| {
+        let client = ApiClient::named(&name).ok()?;
+        let session = client.get(resource_type::named("Session"), "Tiltfile").ok()?;
+        (stop::process_of(&session)? == Pid::this()).then_some(client)
+    })
 }

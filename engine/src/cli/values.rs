@@ -26,12 +26,6 @@ pub(super) fn int(text: &str) -> Result<i64, String> {
     i64::try_from(sign * value).map_err(|_| error("value out of range"))
 }
 
-/// A port, as far as it is one.
-pub(super) fn port(text: &str) -> Result<u16, String> {
-    let value = int(text)?;
-    u16::try_from(value).map_err(|_| format!("port out of range: {value}"))
-}
-
 /// A duration; negative ones are allowed.
 pub(super) fn duration(text: &str) -> Result<GoDuration, String> {
     let parsed = builtins::golang::duration::Duration::parse(text).map_err(|it| it.to_string())?;

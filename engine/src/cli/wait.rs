@@ -45,7 +45,7 @@ pub(super) struct Flags {
     /// Accepted for compatibility; nothing is in a namespace
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// Accepted for compatibility; the instance is always asked
+    /// Only with -f; the instance is asked nevertheless
     #[arg(long)]
     local: bool,
     #[command(flatten)]
@@ -84,16 +84,20 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
 fn targets(flags: &Flags) -> Result<Vec<Target>, Failure> {
     let files = FileFlags::from(&flags.files);
     if !files.is_empty() {
-        return selection::in_files(&files);
+        return selection::in_files(&files, &flags.words);
+    }
+    if flags.local {
+        return Err(Failure::Kubectl(
+            "you must specify resources by --filename when --local is set.\nExample resource \
+             specifications include:\n   '-f rsrc.yaml'\n   '--filename=rsrc.json'"
+                .to_owned(),
+        ));
     }
     if flags.words.is_empty() {
         return Err(selection::nothing_named());
     }
     let selection =
         Selection { labels: flags.selector.selector.clone(), fields: flags.field_selector.clone() };
-    if flags.all && !selection.labels.is_empty() {
-        return Err(selection::all_and_selector());
-    }
     selection::targets(&flags.words, &selection, flags.all)
 }
 

@@ -3,7 +3,12 @@
 use clap::Args;
 use serde_json::Value;
 
-use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure};
+use super::{
+    Printer,
+    client::{WebClient, escape},
+    connect::ConnectFlags,
+    failure::Failure,
+};
 
 /// Say why a resource last ran, or what it waits for.
 ///
@@ -22,7 +27,7 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
-    let name = percent_encoded(&flags.resource);
+    let name = escape(&flags.resource);
     let body = WebClient::new(&flags.connect)?.get(&format!("explain/{name}"))?;
     let answer: Value = serde_json::from_slice(&body).map_err(|error| {
         Failure::Command(format!("the instance's answer makes no sense: {error}"))
@@ -35,14 +40,6 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A name as it can stand in a path.
-pub(super) fn percent_encoded(name: &str) -> String {
-    let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"-_.~".contains(&it);
-    name.bytes()
-        .map(|it| if is_plain(it) { char::from(it).to_string() } else { format!("%{it:02X}") })
-        .collect()
-}
-
 /// The answer in words.
 fn text(answer: &Value) -> String {
     let mut out = Outline::default();
@@ -50,6 +47,15 @@ fn text(answer: &Value) -> String {
     let runtime =
         answer["runtimeStatus"].as_str().map_or(String::new(), |it| format!(", runtime {it}"));
     out.line(0, &format!("{name}: update {}{runtime}", str_of(&answer["updateStatus"])));
+    if let Some(container) = answer["container"]["name"].as_str() {
+        let container = &format!("{container} is {}", str_of(&answer["container"]["status"]));
+        let health = answer["container"]["health"].as_str();
+        let health = health.map_or(String::new(), |it| format!(", and {it}"));
+        out.line(1, &format!("container {container}{health}"));
+    }
+    if let Some(error) = answer["runtimeError"].as_str() {
+        out.line(1, &format!("does not run: {error}"));
+    }
     if answer["disabled"] == true {
         out.line(1, &format!("is disabled; `engine enable {name}` switches it on"));
     }
@@ -140,7 +146,8 @@ impl Outline {
                 on["updateStatus"].as_str().map_or(String::new(), |it| format!(" (update {it})"));
             self.line(depth + 1, &format!("{name}{status}"));
             if let Some(error) = on["error"].as_str() {
-                self.line(depth + 2, &format!("last failed: {error}"));
+                let words = if on["cluster"].is_null() { "last failed: " } else { "" };
+                self.line(depth + 2, &format!("{words}{error}"));
             }
             if on["disabled"] == true {
                 self.line(
@@ -195,6 +202,30 @@ mod tests {
                   while gen was updating
                     which ran at T2: Changed Files
                       because /w/api.proto changed
+        "#]]
+        .assert_eq(&text(&answer));
+    }
+
+    #[test]
+    fn a_service_says_how_its_container_does_and_what_docker_lacks() {
+        let answer = json!({
+            "resource": "db", "updateStatus": "pending", "runtimeStatus": "error",
+            "container": {"name": "shop-db-1", "status": "exited", "health": null},
+            "runtimeError": "Container abc exited with 3",
+            "pending": {"reason": "Changed Files", "files": [{"path": "/w/a"}]},
+            "hold": {"reason": "waiting-for-cluster", "on": [
+                {"cluster": "docker", "error": "Docker is not running at unix:///s"},
+            ]},
+        });
+        expect![[r#"
+            db: update pending, runtime error
+              container shop-db-1 is exited
+              does not run: Container abc exited with 3
+              wants to run: Changed Files
+                because /w/a changed
+              waits for a cluster that can be used
+                docker
+                  Docker is not running at unix:///s
         "#]]
         .assert_eq(&text(&answer));
     }

@@ -24,28 +24,25 @@ pub(crate) struct Instance {
     pub(crate) port: u16,
     pub(crate) token: String,
     pub(crate) child: Child,
+    env: Vec<(String, String)>,
 }
 
 impl Instance {
-    /// Starts an engine with a Tiltfile, and waits until it answers.
-    pub(crate) fn start(tiltfile: &str) -> Self {
-        let dir = tempfile::tempdir().expect("a directory");
-        fs::write(dir.path().join("Tiltfile"), tiltfile).expect("it can be written");
+    /// Starts an engine in a folder that has a Tiltfile, with more variables, and waits until it answers.
+    pub(crate) fn start_in(dir: TempDir, env: Vec<(String, String)>) -> Self {
         let port = free_port();
-        let log = File::create(dir.path().join("log")).expect("it can be made");
-        let child = engine(dir.path())
-            .args(["up", "--stream", "--port", &port.to_string()])
-            .stdout(log.try_clone().expect("it can be shared"))
-            .stderr(log)
-            .spawn()
-            .expect("it starts");
-        let mut instance = Self { dir, port, token: String::new(), child };
-        instance.until("it answers", |it| {
+        let child = up(dir.path(), port, &env);
+        let mut instance = Self { dir, port, token: String::new(), child, env };
+        instance.until_it_answers();
+        instance
+    }
+
+    fn until_it_answers(&mut self) {
+        self.until("it answers", |it| {
             let token = it.dir.path().join("home/.tilt-dev/token");
             fs::read_to_string(token).unwrap_or_default().trim().clone_into(&mut it.token);
             !it.token.is_empty() && it.get("/api/view").starts_with("HTTP/1.1 200")
         });
-        instance
     }
 
     /// Waits until something is so.
@@ -78,14 +75,74 @@ impl Instance {
     }
 }
 
-impl Drop for Instance {
-    fn drop(&mut self) {
+/// What only some tests do with an engine.
+#[allow(dead_code, reason = "each test program has this file for itself")]
+impl Instance {
+    /// Starts an engine with a Tiltfile, and waits until it answers.
+    pub(crate) fn start(tiltfile: &str) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::write(dir.path().join("Tiltfile"), tiltfile).expect("it can be written");
+        Self::start_in(dir, Vec::new())
+    }
+
+    /// The address of a path of the page.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://localhost:{}{path}", self.port)
+    }
+
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.dir.path().join(name), text).expect("it can be written");
+    }
+
+    /// Asks for an update, as commands do.
+    pub(crate) fn trigger(&self, name: &str) {
+        self.client(&["trigger", name]);
+    }
+
+    /// What a command prints that talks to the engine.
+    pub(crate) fn client(&self, args: &[&str]) -> String {
+        let output = engine(self.dir.path())
+            .args(args)
+            .args(["--port", &self.port.to_string()])
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Ends the engine as Ctrl-C does.
+    pub(crate) fn stop(&mut self) {
         let pid = Pid::from_raw(self.child.id().try_into().expect("a process id"));
         if self.is_alive() {
             let _ = kill(pid, Signal::SIGTERM);
         }
         let _ = self.child.wait();
     }
+
+    /// Starts an engine in place of one that was stopped.
+    pub(crate) fn restart(&mut self) {
+        self.child = up(self.dir.path(), self.port, &self.env);
+        self.until_it_answers();
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn up(dir: &Path, port: u16, env: &[(String, String)]) -> Child {
+    let log = File::options().create(true).append(true).open(dir.join("log"));
+    let log = log.expect("it can be made");
+    engine(dir)
+        .args(["up", "--stream", "--port", &port.to_string()])
+        .envs(env.iter().map(|(name, value)| (name, value)))
+        .stdout(log.try_clone().expect("it can be shared"))
+        .stderr(log)
+        .spawn()
+        .expect("it starts")
 }
 
 /// The program, with nothing from outside but the `PATH`.

@@ -76,13 +76,14 @@ impl Project {
         until(name, || self.path(name).exists().then_some(()));
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    /// A command of the engine, to be found again whatever becomes of the test.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_engine"));
         command.args(args).current_dir(self.path("")).stdin(Stdio::null()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.root.path().join("home"));
         command.env("KUBECONFIG", self.root.path().join("kubeconfig"));
-        command.env("TILT_PORT", self.port.to_string());
+        command.env("TILT_PORT", self.port.to_string()).env(MARK, self.root.path());
         command
     }
 
@@ -108,7 +109,7 @@ impl Project {
     pub(crate) fn up(&self) -> Instance<'_> {
         let log = File::create(self.root.path().join("log")).expect("a file");
         let mut command = self.command(&["up", "--stream"]);
-        command.env(MARK, self.root.path()).stdout(log.try_clone().expect("a file")).stderr(log);
+        command.stdout(log.try_clone().expect("a file")).stderr(log);
         Instance { project: self, child: command.spawn().expect("it starts") }
     }
 

@@ -6,3 +6,4 @@ mod instance;
 mod leaks;
 mod loops;
 mod reload;
+mod typed;

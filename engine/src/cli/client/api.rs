@@ -68,8 +68,13 @@ impl PatchType {
 impl ApiClient {
     /// A client of the instance that the flags name.
     pub(in crate::cli) fn new(flags: &ConnectFlags) -> Result<Self, Failure> {
-        let server = config::find(&flags.api_server_name())?;
-        let transport = Transport::new(&server.host, server.port, server.tls.clone())
+        Self::named(&flags.api_server_name())
+    }
+
+    /// A client of the instance that is registered under a name.
+    pub(in crate::cli) fn named(name: &str) -> Result<Self, Failure> {
+        let server = config::find(name)?;
+        let transport = Transport::new(&server.host, server.port.into(), server.tls.clone())
             .map_err(|it| Failure::Command(it.to_string()))?;
         Ok(Self { server, transport: RefCell::new(transport) })
     }
@@ -123,7 +128,20 @@ impl ApiClient {
         (patch_type, patch): (PatchType, &Value),
         query: &[(&str, &str)],
     ) -> Result<Value, Failure> {
-        let path = format!("{}{}", object_path(kind, name), Selection::default().query(query));
+        self.patch_part(kind, (name, ""), (patch_type, patch), query)
+    }
+
+    /// Changes a part of an object, such as its status; all of it if the part has no name.
+    pub(in crate::cli) fn patch_part(
+        &self,
+        kind: &Kind,
+        (name, part): (&str, &str),
+        (patch_type, patch): (PatchType, &Value),
+        query: &[(&str, &str)],
+    ) -> Result<Value, Failure> {
+        let part = if part.is_empty() { String::new() } else { format!("/{}", escape(part)) };
+        let query = Selection::default().query(query);
+        let path = format!("{}{part}{query}", object_path(kind, name));
         self.call(&Method::PATCH, &path, Some((patch_type.media_type(), &patch.to_string())))
     }
 
@@ -138,6 +156,11 @@ impl ApiClient {
         self.call(&Method::DELETE, &object_path(kind, name), Some(("application/json", &text)))
     }
 
+    /// Deletes what a path stands for; gives the answer as it is.
+    pub(in crate::cli) fn delete_raw(&self, path: &str) -> Result<String, Failure> {
+        self.call(&Method::DELETE, path, None).map(|it| it.to_string())
+    }
+
     /// Follows the objects that are selected: first those that exist, then what happens to them.
     pub(in crate::cli) fn watch(
         &self,
@@ -146,7 +169,7 @@ impl ApiClient {
     ) -> Result<Watch, Failure> {
         let path = format!("{BASE}/{}{}", kind.plural, selection.query(&[("watch", "true")]));
         let server = &self.server;
-        let transport = Transport::new(&server.host, server.port, server.tls.clone())
+        let transport = Transport::new(&server.host, server.port.into(), server.tls.clone())
             .map_err(|it| Failure::Kubectl(it.to_string()))?;
         let request = self.request(&Method::GET, &path, None);
         let request = request.map_err(|it| Failure::Kubectl(it.to_string()))?;
@@ -279,7 +302,7 @@ fn object_path(kind: &Kind, name: &str) -> String {
 }
 
 /// A name as part of a path or query.
-fn escape(text: &str) -> String {
+pub(in crate::cli) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

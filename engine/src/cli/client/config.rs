@@ -1,8 +1,13 @@
 //! Finds the API server of an instance in the file that instances write, a kubeconfig.
 
-use std::{env, fs, io, path::PathBuf, sync::Arc};
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use builtins::golang::os_error::PathError;
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -29,15 +34,11 @@ pub(super) fn find(name: &str) -> Result<Server, Failure> {
     let mut configs = Vec::new();
     for path in paths() {
         match fs::read(&path) {
-            Ok(text) => configs.push(builtins::yaml::decode_v2(text).map_err(|error| {
-                Failure::Command(format!(
-                    "error loading config file \"{}\": {error}",
-                    path.display()
-                ))
-            })?),
+            Ok(text) => configs.push(parse(text).map_err(|it| unusable(&path, &it))?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
-                return Err(Failure::Command(format!("open {}: {error}", path.display())));
+                let cause = PathError::reading(&path.to_string_lossy(), &error);
+                return Err(unusable(&path, &cause));
             }
         }
     }
@@ -54,6 +55,30 @@ pub(super) fn find(name: &str) -> Result<Server, Failure> {
         .map_err(|error| Failure::Command(format!("unable to load root certificates: {error}")))?;
     let token = user.map(|it| text(&it["user"]["token"])).unwrap_or_default();
     Ok(Server { host, port, token, tls })
+}
+
+fn parse(text: Vec<u8>) -> Result<Value, String> {
+    let value = builtins::yaml::decode_v2(text).map_err(|it| it.to_string())?;
+    if value.is_object() || value.is_null() {
+        return Ok(value);
+    }
+    Err("it is no configuration of clients".to_owned())
+}
+
+fn unusable(path: &Path, cause: &dyn std::fmt::Display) -> Failure {
+    Failure::Command(format!("error loading config file \"{}\": {cause}", path.display()))
+}
+
+/// The names of all instances that have registered; one that was killed may still be among them.
+pub(in crate::cli) fn instances() -> Vec<String> {
+    let configs = paths().into_iter().filter_map(|it| fs::read(it).ok());
+    let configs: Vec<Value> = configs.filter_map(|it| parse(it).ok()).collect();
+    let contexts = configs.iter().filter_map(|it| it["contexts"].as_array()).flatten();
+    let mut names: Vec<String> =
+        contexts.filter_map(|it| it["name"].as_str()).map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// The files, first wins.

@@ -11,19 +11,21 @@ use hyper::{
     Request,
     body::Incoming,
     client::conn::http1::{self, SendRequest},
+    header,
 };
 use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{
-    net::TcpStream,
     runtime::{Builder, Runtime},
     time::timeout_at,
 };
 use tokio_rustls::TlsConnector;
 
+use crate::cli::connect::dial;
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TransportError {
+pub(in crate::cli) enum TransportError {
     /// The server cannot be reached.
     #[error("{0}")]
     Connect(io::Error),
@@ -43,41 +45,53 @@ impl From<io::Error> for TransportError {
 
 /// A connection; made at the first request.
 #[derive(Debug)]
-pub(super) struct Transport {
+pub(in crate::cli) struct Transport {
     runtime: Runtime,
     sender: Option<SendRequest<Full<Bytes>>>,
     host: String,
-    port: u16,
+    port: i64,
     tls: Option<Arc<ClientConfig>>,
 }
 
 /// What a server answered.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(in crate::cli) struct Answer {
     /// The status code.
-    pub(super) status: u16,
+    pub(in crate::cli) status: u16,
     /// The status line's text, such as `403 Forbidden`.
-    pub(super) status_text: String,
+    pub(in crate::cli) status_text: String,
     /// All of the body.
-    pub(super) body: Vec<u8>,
+    pub(in crate::cli) body: Vec<u8>,
+    /// Where the server sends the client instead.
+    pub(in crate::cli) location: Option<String>,
 }
 
 impl Transport {
     /// A connection to be made.
-    pub(super) fn new(host: &str, port: u16, tls: Option<Arc<ClientConfig>>) -> io::Result<Self> {
+    pub(in crate::cli) fn new(
+        host: &str,
+        port: i64,
+        tls: Option<Arc<ClientConfig>>,
+    ) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         Ok(Self { runtime, sender: None, host: host.to_owned(), port, tls })
     }
 
     /// Sends a request and waits for the whole answer.
-    pub(super) fn send(
+    pub(in crate::cli) fn send(
         &mut self,
         build: impl Fn() -> Result<Request<Full<Bytes>>, hyper::http::Error>,
     ) -> Result<Answer, TransportError> {
         let response = self.response(build()?)?;
+        self.answer(response)
+    }
+
+    fn answer(&self, response: hyper::Response<Incoming>) -> Result<Answer, TransportError> {
         let status = response.status();
+        let location = response.headers().get(header::LOCATION);
+        let location = location.and_then(|it| it.to_str().ok()).map(str::to_owned);
         let body = self.runtime.block_on(response.into_body().collect())?.to_bytes().to_vec();
-        Ok(Answer { status: status.as_u16(), status_text: status.to_string(), body })
+        Ok(Answer { status: status.as_u16(), status_text: status.to_string(), body, location })
     }
 
     /// Sends a request whose answer never ends; an answer that is an error is read whole.
@@ -86,13 +100,11 @@ impl Transport {
         request: Request<Full<Bytes>>,
     ) -> Result<Result<Stream, Answer>, TransportError> {
         let response = self.response(request)?;
-        let status = response.status();
-        if status.is_success() {
+        if response.status().is_success() {
             let stream = Stream { transport: self, body: response.into_body(), rest: Vec::new() };
             return Ok(Ok(stream));
         }
-        let body = self.runtime.block_on(response.into_body().collect())?.to_bytes().to_vec();
-        Ok(Err(Answer { status: status.as_u16(), status_text: status.to_string(), body }))
+        self.answer(response).map(Err)
     }
 
     fn response(
@@ -113,8 +125,7 @@ impl Transport {
 
     fn connect(&self) -> Result<SendRequest<Full<Bytes>>, TransportError> {
         self.runtime.block_on(async {
-            let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
-            stream.set_nodelay(true)?;
+            let stream = dial(&self.host, self.port).await?;
             match &self.tls {
                 None => handshake(TokioIo::new(stream)).await,
                 Some(tls) => {

@@ -19,7 +19,7 @@ use crate::cli::{
 ///
 /// COMMAND is a program; for a line of shell, use sh -c LINE.
 #[derive(Debug, Args)]
-#[command(override_usage = "tilt create cmd [OPTIONS] NAME COMMAND [ARG...]")]
+#[command(override_usage = "tilt create cmd [flags] NAME COMMAND [ARG...]")]
 pub(super) struct CmdFlags {
     /// The name of the object, then the command and its arguments
     #[arg(required = true, num_args = 2.., value_name = "NAME COMMAND [ARG]")]
@@ -39,7 +39,7 @@ pub(super) struct CmdFlags {
 
 /// Register an extension.
 #[derive(Debug, Args)]
-#[command(override_usage = "tilt create ext [OPTIONS] NAME [-- ARG...]")]
+#[command(override_usage = "tilt create ext [flags] NAME [-- ARG...]")]
 pub(super) struct ExtFlags {
     /// The name of the extension
     #[arg(required = true, num_args = 1.., value_name = "NAME")]
@@ -59,7 +59,7 @@ pub(super) struct ExtFlags {
 
 /// Create a watch of files.
 #[derive(Debug, Args)]
-#[command(override_usage = "tilt create filewatch [OPTIONS] NAME PATH...")]
+#[command(override_usage = "tilt create filewatch [flags] NAME PATH...")]
 pub(super) struct FileWatchFlags {
     /// The name of the object, then what to watch
     #[arg(required = true, num_args = 2.., value_name = "NAME PATH")]
@@ -73,7 +73,7 @@ pub(super) struct FileWatchFlags {
 
 /// Register a repository of extensions.
 #[derive(Debug, Args)]
-#[command(override_usage = "tilt create repo [OPTIONS] NAME URL")]
+#[command(override_usage = "tilt create repo [flags] NAME URL")]
 pub(super) struct RepoFlags {
     /// The name of the object, then the URL
     #[arg(required = true, num_args = 2.., value_name = "NAME URL")]

@@ -1,6 +1,10 @@
 //! `dump api-docs`: the functions of Tiltfiles as Python files, which editors can read.
 
-use std::{fmt::Write, fs, io, path::Path};
+use std::{
+    fmt::Write,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
 
 use crate::{
     api::{
@@ -34,8 +38,10 @@ const KINDS: [&str; 8] = [
 
 /// Writes all files below a folder, and says which.
 pub(super) fn write(dir: &str, printer: Printer) -> Result<(), Failure> {
-    let folder = Path::new(dir);
-    if !folder.is_dir() {
+    // What is written is named without the dots of the folder.
+    let folder: &Path =
+        &Path::new(dir).components().filter(|it| *it != Component::CurDir).collect::<PathBuf>();
+    if !Path::new(dir).is_dir() {
         return Err(Failure::Plain(format!(
             "Provided name {dir} doesn't exist or isn't a directory"
         )));

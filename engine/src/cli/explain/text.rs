@@ -82,7 +82,11 @@ impl<'d> Explain<'d> {
         let all = schema["allOf"].as_array().map(Vec::as_slice).unwrap_or_default();
         let inner = all.iter().chain([&schema["items"], &schema["additionalProperties"]]);
         for schema in inner.filter(|it| it.is_object()) {
-            out.push_str(&self.description(schema, depth + 1));
+            let text = self.description(schema, depth + 1);
+            // A field may say no more than its type does.
+            if text != out {
+                out.push_str(&text);
+            }
         }
         out
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Flags, headers, row};
+use super::{Flags, headers, row, sort};
 use crate::{
     api::kind::Kind,
     cli::{
@@ -10,7 +10,7 @@ use crate::{
         client::{ApiClient, Selection},
         failure::Failure,
         output::{self, Format},
-        selection::Target,
+        selection::{self, Target},
     },
 };
 
@@ -22,24 +22,37 @@ pub(super) fn run(
     format: &Format,
     printer: Printer,
 ) -> Result<(), Failure> {
-    let [target] = targets else {
+    let Some(first) = targets.first() else { return Err(selection::nothing_named()) };
+    if targets.iter().any(|it| it.kind().kind != first.kind().kind) {
         return Err(Failure::Kubectl("you may only specify a single resource type".to_owned()));
-    };
-    let (kind, selection) = match target {
-        Target::Matching(kind, selection) => (*kind, selection.clone()),
-        Target::Named(kind, name) => {
-            match client.get(kind, name) {
-                Ok(_) => {}
-                Err(failure) if flags.ignore_not_found && failure.is_not_found() => return Ok(()),
-                Err(failure) => return Err(failure),
-            }
-            let fields = format!("metadata.name={name}");
-            (*kind, Selection { fields, ..Selection::default() })
+    }
+    let (found, failures) = selection::find(client, targets, flags.ignore_not_found);
+    Failure::all(failures)?;
+    let mut known: Vec<Value> = found.into_iter().map(|it| it.object).collect();
+    if known.is_empty() && matches!(first, Target::Named(..)) {
+        return Ok(());
+    }
+    if !flags.sort_by.is_empty() && known.len() > 1 {
+        known = sort::objects(known, &flags.sort_by)?;
+    }
+    let kind = first.kind();
+    let mut lines = Lines { flags, kind, format, printer, printed: 0, widths: Vec::new() };
+    if !flags.watch_only {
+        lines.print_all(&known)?;
+    }
+    let selection = match targets {
+        [Target::Matching(_, selection)] => selection.clone(),
+        [Target::Named(_, name)] => {
+            Selection { fields: format!("metadata.name={name}"), ..Selection::default() }
+        }
+        _ => {
+            return Err(Failure::Kubectl(
+                "you may only watch a single resource or type of resource at a time".to_owned(),
+            ));
         }
     };
-    let mut lines = Lines { flags, kind, format, printer, printed: 0, widths: Vec::new() };
-    // The watch itself begins with what exists; how much of that is old, only a list tells.
-    let mut old = if flags.watch_only { known_versions(client, target)? } else { Vec::new() };
+    // The watch itself begins with what exists, which is known by now.
+    let mut old = versions(&known);
     let mut watch = client.watch(kind, &selection)?;
     while let Some(event) = watch.next(None)? {
         let version = &event.object["metadata"]["resourceVersion"];
@@ -50,22 +63,18 @@ pub(super) fn run(
                 true
             });
         if !is_old {
-            lines.print(&event.object)?;
+            lines.print_all(std::slice::from_ref(&event.object))?;
         }
     }
     Ok(())
 }
 
-fn known_versions(client: &ApiClient, target: &Target) -> Result<Vec<(Value, Value)>, Failure> {
-    let objects = match target {
-        Target::Named(kind, name) => vec![client.get(kind, name)?],
-        Target::Matching(kind, selection) => client.list(kind, selection)?,
-    };
+fn versions(objects: &[Value]) -> Vec<(Value, Value)> {
     let versions = objects.iter().map(|it| {
         let metadata = &it["metadata"];
         (metadata["uid"].clone(), metadata["resourceVersion"].clone())
     });
-    Ok(versions.collect())
+    versions.collect()
 }
 
 /// Prints one object after another; columns keep the width they once had.
@@ -79,18 +88,22 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn print(&mut self, object: &Value) -> Result<(), Failure> {
-        let nth = self.printed;
-        self.printed += 1;
+    fn print_all(&mut self, objects: &[Value]) -> Result<(), Failure> {
+        let is_first = self.printed == 0 && !objects.is_empty();
         if !matches!(self.format, Format::Human) {
-            self.printer.out(&self.format.print(object, &self.flags.output, nth)?);
+            for object in objects {
+                let text = self.format.print(object, &self.flags.output, self.printed)?;
+                self.printer.out(&text);
+                self.printed += 1;
+            }
             return Ok(());
         }
+        self.printed += objects.len();
         let mut rows = Vec::new();
-        if nth == 0 && !self.flags.no_headers {
+        if is_first && !self.flags.no_headers {
             rows.push(headers(self.flags));
         }
-        rows.push(row(self.flags, self.kind, object, self.flags.show_kind));
+        rows.extend(objects.iter().map(|it| row(self.flags, self.kind, it, self.flags.show_kind)));
         for row in &rows {
             self.widths.resize(row.len(), 0);
             for (width, cell) in self.widths.iter_mut().zip(row) {

@@ -13,12 +13,15 @@ use http_body_util::{BodyExt, Empty};
 use hyper::{Request, Response, StatusCode, body::Incoming, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, sync::oneshot};
 use tokio_tungstenite::tungstenite::{Message, protocol::WebSocketConfig};
 
 use super::output::{Output, SentSegment, SentSpan};
 use crate::{
-    cli::{connect::ConnectFlags, failure::Failure},
+    cli::{
+        connect::{ConnectFlags, dial},
+        failure::Failure,
+    },
     logs::query::{self, Query},
 };
 
@@ -61,9 +64,7 @@ struct Instance<'i> {
 
 impl Instance<'_> {
     async fn connect(&self) -> io::Result<TcpStream> {
-        let stream = TcpStream::connect((self.flags.host.as_str(), self.flags.port)).await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
+        dial(&self.flags.host, self.flags.port).await
     }
 
     async fn get(&self, path: &str) -> io::Result<Response<Incoming>> {
@@ -78,6 +79,13 @@ impl Instance<'_> {
             .body(Empty::<Bytes>::new())
             .map_err(io::Error::other)?;
         sender.send_request(request).await.map_err(io::Error::other)
+    }
+
+    /// The log, if the instance has an address for it.
+    async fn log(&self, query: &Query) -> Option<SentLog> {
+        let response = self.get(&format!("{}?{}", query::PATH, query.to_text())).await.ok()?;
+        (response.status() == StatusCode::OK)
+            .then(|| SentLog { body: response.into_body(), rest: Vec::new() })
     }
 
     fn token_url(&self) -> String {
@@ -142,24 +150,93 @@ async fn print_log(
     response: Response<Incoming>,
     output: &mut Output<impl Write>,
 ) -> io::Result<()> {
-    let mut body = response.into_body();
-    let mut rest: Vec<u8> = Vec::new();
-    while let Some(frame) = body.frame().await {
-        // An instance that ends, ends the log.
-        let Ok(frame) = frame else { break };
-        let Ok(data) = frame.into_data() else { continue };
-        rest.extend_from_slice(&data);
-        let Some(end) = memchr::memrchr(b'\n', &rest) else { continue };
-        let mut in_history = true;
-        for line in rest[..end].split(|&it| it == b'\n') {
-            in_history = print_line(line, output)?;
-        }
-        rest.drain(..=end);
-        if !in_history {
-            output.flush()?;
-        }
+    let mut log = SentLog { body: response.into_body(), rest: Vec::new() };
+    while let Some(lines) = log.next().await {
+        print_lines(&lines, output)?;
     }
     output.end_history()
+}
+
+/// The log as it arrives.
+struct SentLog {
+    body: Incoming,
+    rest: Vec<u8>,
+}
+
+impl SentLog {
+    /// The next lines, all of them whole; an instance that ends, ends the log.
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let Ok(data) = self.body.frame().await?.ok()?.into_data() else { continue };
+            self.rest.extend_from_slice(&data);
+            let Some(end) = memchr::memrchr(b'\n', &self.rest) else { continue };
+            let mut lines: Vec<u8> = self.rest.drain(..=end).collect();
+            lines.pop();
+            return Some(lines);
+        }
+    }
+
+    /// How many more segments there are until the log ends.
+    async fn count(mut self) -> usize {
+        let mut count = 0;
+        while let Some(lines) = self.next().await {
+            count += segments(&lines);
+        }
+        count
+    }
+}
+
+fn segments(lines: &[u8]) -> usize {
+    let parsed = lines.split(|&it| it == b'\n').map(serde_json::from_slice);
+    parsed.filter(|it| matches!(it, Ok(SentLine::Segment(_)))).count()
+}
+
+fn print_lines(lines: &[u8], output: &mut Output<impl Write>) -> io::Result<()> {
+    let mut in_history = true;
+    for line in lines.split(|&it| it == b'\n') {
+        in_history = print_line(line, output)?;
+    }
+    if in_history { Ok(()) } else { output.flush() }
+}
+
+/// Prints what is logged until `end` comes, and all that was logged before that; gives what came,
+/// or nothing if the log has ended before.
+pub(super) async fn print_until<T>(
+    flags: &ConnectFlags,
+    token: &str,
+    query: &Query,
+    end: &mut oneshot::Receiver<T>,
+    output: &mut Output<impl Write>,
+) -> Option<Option<T>> {
+    let instance = Instance { flags, token };
+    let mut log = instance.log(query).await?;
+    let mut seen = 0;
+    let ended = loop {
+        tokio::select! {
+            lines = log.next() => {
+                let lines = lines?;
+                seen += segments(&lines);
+                print_lines(&lines, output).ok()?;
+            }
+            ended = &mut *end => break ended.ok(),
+        }
+    };
+    // What was logged before the end may still be on its way: as much as there is now.
+    let now = instance.log(&Query { follow: false, ..query.clone() }).await;
+    let all = match now {
+        Some(log) => log.count().await,
+        None => 0,
+    };
+    while seen < all
+        && let Some(lines) = log.next().await
+    {
+        seen += segments(&lines);
+        // Who does not read anymore has seen enough.
+        if print_lines(&lines, output).is_err() {
+            break;
+        }
+    }
+    Some(ended)
 }
 
 /// Takes a line; says whether it may be followed by more at once.

@@ -30,16 +30,40 @@ impl GoTemplate {
             .func("exists", |args| Ok(TemplateValue::Bool(exists(args))))
             .func("base64decode", base64_decode)
             .parse(text)
-            .map_err(|cause| Failure::Kubectl(format!("error parsing template {text}, {cause}")))?;
+            .map_err(|cause| unreadable(text, &cause))?;
         Ok(Self { text: text.to_owned(), template })
     }
 
     /// What the template makes of an object.
     pub(super) fn render(&self, object: &Value) -> Result<String, Failure> {
         self.template.execute_to_string(&to_template_value(object)).map_err(|cause| {
+            if let TemplateError::UndefinedFunction(_) = cause {
+                return unreadable(&self.text, &cause);
+            }
+            let cause = match &cause {
+                TemplateError::MissingKey { key } => {
+                    format!("map has no entry for key {}", quote(key))
+                }
+                other => other.to_string(),
+            };
             Failure::Kubectl(format!("error executing template {}: {cause}", quote(&self.text)))
         })
     }
+}
+
+/// Go says in which line of a template something is wrong, and knows all functions at once.
+fn unreadable(text: &str, cause: &TemplateError) -> Failure {
+    let (line, message) = match cause {
+        TemplateError::Parse { line, message, .. } | TemplateError::Lex { line, message, .. } => {
+            (*line, message.clone())
+        }
+        TemplateError::UndefinedFunction(name) => {
+            let before = text.find(name.as_str()).map_or("", |at| &text[..at]);
+            (before.matches('\n').count() + 1, format!("function {} not defined", quote(name)))
+        }
+        other => (1, other.to_string()),
+    };
+    Failure::Kubectl(format!("error parsing template {text}, template: output:{line}: {message}"))
 }
 
 /// Numbers are floats, as Go's JSON decoder makes them.

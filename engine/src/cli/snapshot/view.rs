@@ -7,6 +7,7 @@ use std::{
 
 use builtins::golang::os_error::PathError;
 use clap::Args;
+use serde_json::{Map, Value};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -14,6 +15,7 @@ use tokio::{
 
 use super::any_key::AnyKey;
 use crate::{
+    api::go_syntax,
     cli::{Printer, connect, failure::Failure, values},
     prompt,
     server::web,
@@ -31,8 +33,8 @@ pub(in crate::cli) struct Flags {
     #[arg(long)]
     no_open: bool,
     /// Port of the page; 0 for a free one
-    #[arg(long, value_name = "PORT", default_value = "0", value_parser = values::port)]
-    port: u16,
+    #[arg(long, value_name = "PORT", default_value = "0", value_parser = values::int)]
+    port: i64,
     /// Host of the page; instead of `TILT_HOST`
     #[arg(long, value_name = "HOST", default_value_t = connect::default_host())]
     host: String,
@@ -40,9 +42,7 @@ pub(in crate::cli) struct Flags {
 
 pub(in crate::cli) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     let snapshot = read(&flags.file).map_err(|it| failure(&it))?;
-    if let Err(error) = serde_json::from_slice::<serde_json::Map<_, _>>(&snapshot) {
-        return Err(failure(&error));
-    }
+    check(&snapshot).map_err(|it| failure(&it))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -51,6 +51,28 @@ pub(in crate::cli) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure
     // A key that nobody presses is not waited for.
     runtime.shutdown_background();
     result.map_err(|it| failure(&it))
+}
+
+/// Says what is wrong with a snapshot, in the words of Go.
+fn check(snapshot: &[u8]) -> Result<(), String> {
+    let values = serde_json::Deserializer::from_slice(snapshot);
+    // Go reads the first value and looks no further.
+    match values.into_iter::<Option<Map<String, Value>>>().next() {
+        None => Err("EOF".to_owned()),
+        Some(Ok(_)) => Ok(()),
+        Some(Err(error)) if error.is_eof() => Err("unexpected EOF".to_owned()),
+        Some(Err(error)) if error.is_data() => {
+            let found = match snapshot.iter().find(|it| !it.is_ascii_whitespace()) {
+                Some(b'[') => "array",
+                Some(b'"') => "string",
+                Some(b't' | b'f') => "bool",
+                _ => "number",
+            };
+            let expected = "Go value of type map[string]interface {}";
+            Err(format!("json: cannot unmarshal {found} into {expected}"))
+        }
+        Some(Err(error)) => Err(go_syntax(snapshot, &error)),
+    }
 }
 
 fn failure(cause: &dyn std::fmt::Display) -> Failure {
@@ -68,9 +90,10 @@ fn read(file: &str) -> io::Result<Vec<u8>> {
 }
 
 async fn serve(flags: &Flags, snapshot: Vec<u8>, printer: Printer) -> io::Result<()> {
-    let listener = TcpListener::bind((flags.host.as_str(), flags.port))
-        .await
-        .map_err(|error| io::Error::other(format!("could not get a free port: {error}")))?;
+    let refused =
+        |error: io::Error| io::Error::other(format!("could not get a free port: {error}"));
+    let port = connect::tcp_port(flags.port, "listen").map_err(refused)?;
+    let listener = TcpListener::bind((flags.host.as_str(), port)).await.map_err(refused)?;
     let port = listener.local_addr()?.port();
     let url = format!("http://{}:{port}/snapshot/local", web::shown_host(&flags.host));
     printer.out(&format!("Serving snapshot at {url}\n"));
@@ -104,4 +127,23 @@ async fn end(printer: Printer) -> io::Result<()> {
         _ = terminate.recv() => {}
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_snapshot_is_refused_as_tilt_does() {
+        for (file, expected) in [
+            ("local_resource('a')", "invalid character 'l' looking for beginning of value"),
+            ("[1]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+            ("7", "json: cannot unmarshal number into Go value of type map[string]interface {}"),
+            ("", "EOF"),
+            (r#"{"view":{}"#, "unexpected EOF"),
+        ] {
+            assert_eq!(check(file.as_bytes()), Err(expected.to_owned()), "{file}");
+        }
+        assert_eq!(check(br#"{"view":{}}"#), Ok(()));
+    }
 }
