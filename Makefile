@@ -10,14 +10,14 @@ ENGINE := $(TARGET_DIR)/release/engine
 TOOLS_DIR := $(or $(ENGINE_TOOLS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/engine-tools)
 
 # The cases mostly wait, so several run at once. On a busy machine one may come too late: it may try again.
-RUNTIME_JOBS ?= 8
+RUNTIME_JOBS ?= 12
 RUNTIME = python3 -B conformance-tests/runtime/run.py --check $(ENGINE) --quiet --retries 1 --jobs $(RUNTIME_JOBS)
 
 export PATH := $(TOOLS_DIR)/bin:$(PATH)
 
 .PHONY: help
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 .PHONY: up
 up: build ## Build the engine and run this repository's Tiltfile with it
@@ -25,8 +25,13 @@ up: build ## Build the engine and run this repository's Tiltfile with it
 
 .PHONY: test
 test: tools lint build ## Check everything: format, lints, docs, tests, conformance, run-time cases, examples
-	$(CARGO) test --locked --release --workspace
+	ENGINE_TESTS_NEED_ALL=1 $(CARGO) test --locked --release --workspace
 	$(RUNTIME)
+
+.PHONY: docker-test
+docker-test: tools build ## Run what needs Docker, on an engine and a registry of its own
+	ENGINE_TESTS_NEED_ALL=1 scripts/ground.sh run \
+	    $(CARGO) test --locked --release -p engine -p engine-docker --test docker
 
 .PHONY: lint
 lint: ## Check format, lints and documentation, with warnings denied
@@ -62,3 +67,11 @@ fuzz: ## Throw random input at the library for FUZZ_SECONDS per target (default 
 .PHONY: tools
 tools: ## Fetch the commands that tests call into a cache folder
 	@scripts/tools.sh
+
+.PHONY: ground-up
+ground-up: ## Start a Docker engine and a registry of our own, for tests; scripts/ground.sh env leads there
+	@scripts/ground.sh up
+
+.PHONY: ground-down
+ground-down: ## End them, and remove what they made
+	@scripts/ground.sh down

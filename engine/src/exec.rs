@@ -17,6 +17,7 @@ pub use builtins::golang::quote::command_line as shell_text;
 pub use command::{Ended, Event, Handle, Run, start};
 pub use env::child_env;
 pub use launcher::Guarded;
+pub(crate) use output::Text;
 
 pub use crate::guard::Lifetime;
 

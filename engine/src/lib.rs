@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod cli;
+pub mod deploy;
 pub mod dev_dir;
 pub mod exec;
 pub mod guard;

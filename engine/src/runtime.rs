@@ -11,10 +11,11 @@ use std::{
 use builtins::Evaluation;
 use engine_core::{
     Action, Event, Scheduler, Time,
-    resource::ResourceName,
+    resource::{Resource, ResourceName, UpdateId},
     session::{self, Verdict},
     tiltfile,
 };
+use engine_model::DeployTarget;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -25,22 +26,32 @@ use crate::{
     watch::{Batch, Watcher},
 };
 
+pub(crate) use clock::now;
+
 mod buttons;
 mod clock;
 mod cmds;
 mod commands;
 mod declare;
+mod deploy;
 mod disable;
+mod docker;
 mod dump;
 mod explain;
 mod extensions;
 pub mod handle;
+mod live;
 mod load;
 mod names;
 mod planning;
 mod present;
+mod prune;
 mod requests;
+mod services;
 mod settings;
+mod specs;
+mod tiltfiles;
+mod ui_session;
 mod watches;
 
 pub use handle::{Handle, Request, TriggerRefused};
@@ -68,6 +79,12 @@ enum Message {
     Fetched(String, Result<String, String>),
     /// A command did something.
     Command(CommandKey, crate::exec::command::Event),
+    /// Something became known of Docker.
+    Docker(docker::Seen),
+    /// An update that builds and deploys goes on.
+    Deploy(UpdateId, ResourceName, Box<deploy::Progress>),
+    /// Containers took changes, or not.
+    Live(ResourceName, Box<live::Progress>),
 }
 
 /// How the engine ended.
@@ -99,10 +116,17 @@ pub struct Runtime {
     dirty: BTreeSet<ResourceName>,
     last_show: Instant,
     /// The last click of each button that was acted on.
-    clicks: HashMap<String, String>,
+    clicks: HashMap<String, u64>,
     /// The kubeconfig that commands get, with only the context in use.
     kubeconfig: Option<String>,
     cmds: cmds::Cmds,
+    /// The Docker engine, once something needs it.
+    docker: Option<docker::Engine>,
+    services: services::Services,
+    deploys: deploy::Deploys,
+    live: live::LiveUpdates,
+    pruning: prune::Pruning,
+    ui_session: ui_session::UiSession,
     /// Whether something has changed since `ci` was judged, when that was, and when it must be again.
     has_changed: bool,
     last_judged: Option<Instant>,
@@ -136,6 +160,12 @@ impl Runtime {
             clicks: HashMap::new(),
             kubeconfig: None,
             cmds: cmds::Cmds::default(),
+            docker: None,
+            services: services::Services::default(),
+            deploys: deploy::Deploys::default(),
+            live: live::LiveUpdates::default(),
+            pruning: prune::Pruning::default(),
+            ui_session: ui_session::UiSession::default(),
             has_changed: true,
             last_judged: None,
             judge_at: None,
@@ -172,6 +202,7 @@ impl Runtime {
                 () = sleep_until(deadline) => {}
             }
             self.take_what_waits(&mut inbox, &mut batches, &mut requests);
+            self.prune_if_due();
         };
         (exit, self)
     }
@@ -228,6 +259,9 @@ impl Runtime {
             Message::Planned(evaluation, reply) => drop(reply.send(self.plan(&evaluation))),
             Message::Fetched(repo, found) => self.take_repo(&repo, found),
             Message::Command(key, event) => self.take_command_event(&key, event),
+            Message::Docker(seen) => self.take_docker(seen),
+            Message::Deploy(id, resource, progress) => self.take_progress(id, &resource, *progress),
+            Message::Live(resource, progress) => self.take_live(&resource, *progress),
         }
     }
 
@@ -281,10 +315,18 @@ impl Runtime {
                 self.start_load(load::Order { id, tiltfile, reason, files, args, resets_switches });
             }
             Action::CancelLoad { id } => self.cancel_loads(|it| it == id),
-            Action::StartUpdate { id, resource, reason, files, is_full_rebuild: _ } => {
-                self.start_update(id, &resource, reason, &files);
+            Action::StartUpdate { id, resource, reason, files, is_full_rebuild, is_live } => {
+                if is_live {
+                    self.start_live_update(id, &resource, reason, &files);
+                } else {
+                    self.start_update(id, &resource, reason, &files, is_full_rebuild);
+                }
             }
-            Action::CancelUpdate { id, resource: _ } => self.commands.stop(&CommandKey::Update(id)),
+            Action::CancelUpdate { id, resource } => {
+                self.commands.stop(&CommandKey::Update(id));
+                self.cancel_deploy(id);
+                self.cancel_live_update(id, &resource);
+            }
             Action::StartServe { id, resource } => self.start_serve(id, &resource),
             Action::StopServe { id, resource, is_disabled } => {
                 self.stop_serve(id, &resource, is_disabled);
@@ -292,6 +334,8 @@ impl Runtime {
             Action::Switched { resource, is_enabled } => self.switched(&resource, is_enabled),
             Action::Removed { resource } => {
                 self.commands.clear(&resource);
+                self.service_left(&resource);
+                self.forget_service(&resource);
                 self.shown.forget(&resource);
                 self.dirty.remove(&resource);
             }
@@ -304,14 +348,19 @@ impl Runtime {
 
     /// Shows what changed; says when to look again, or that it is over.
     fn show(&mut self) -> Result<Option<Instant>, Exit> {
+        let (now, mut wake) = (clock::now(), None);
+        match self.scheduler.wake_at() {
+            Some(at) if at <= now => self.step(Event::TimePassed),
+            Some(at) => wake = Some(clock::instant_of(at, now)),
+            None => {}
+        }
         let n_dirty = self.dirty.len();
         self.dirty.extend(self.scheduler.take_changed());
         self.has_changed |= self.dirty.len() > n_dirty;
-        let mut wake = None;
         if !self.dirty.is_empty() {
             let due = self.last_show + SHOW_EVERY;
             if self.dirty.len() > SHOW_AT_ONCE && Instant::now() < due {
-                wake = Some(due);
+                wake = [wake, Some(due)].into_iter().flatten().min();
             } else {
                 self.show_dirty();
             }
@@ -383,12 +432,21 @@ impl Runtime {
         exit
     }
 
-    /// Why `ci` cannot succeed: nothing here deploys to clusters or Compose.
+    /// Why `ci` cannot succeed: nothing here deploys to Kubernetes, and services need a Docker that answers.
     fn undeployable(&self) -> Option<String> {
-        let resource =
-            self.scheduler.resources().iter().find(|it| it.local.is_none() && !it.is_disabled())?;
+        let is_kubernetes =
+            |it: &Resource| matches!(it.manifest.deploy_target, DeployTarget::Kubernetes(_));
+        let is_service =
+            |it: &Resource| matches!(it.manifest.deploy_target, DeployTarget::Compose(_));
+        let mut enabled = self.scheduler.resources().iter().filter(|it| !it.is_disabled());
+        if let Some(error) = self.docker_error()
+            && enabled.clone().any(is_service)
+        {
+            return Some(format!("Failed to connect to Docker: {error}"));
+        }
+        let resource = enabled.find(|it| is_kubernetes(it))?;
         let log = self.logs.writer(&resource.name, "cluster");
-        log.error("Only local resources can be run; this one needs a cluster or Docker Compose");
+        log.error("This version does not deploy to Kubernetes");
         Some("cluster connection failed".to_owned())
     }
 }

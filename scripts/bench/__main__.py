@@ -1,14 +1,15 @@
 """Measures programs with Tilt's command line, from outside: `python3 scripts/bench ENGINE [TILT]`.
 
 Both programs do the same, in turns, on projects that are generated in a temporary folder.
-BENCH_QUICK=1 makes all of it short, BENCH_FULL=1 also does what takes Tilt minutes. BENCH_ONLY=evaluation or
-BENCH_ONLY=running does one half. Only the standard library is used, and only Linux is known.
+BENCH_QUICK=1 makes all of it short, BENCH_FULL=1 also does what takes Tilt minutes. BENCH_ONLY=evaluation,
+BENCH_ONLY=running or BENCH_ONLY=images does one part; images need Docker, at DOCKER_HOST. Only the standard library is used, and only Linux is known.
 """
 
 import os
 import sys
 
 import evaluation
+import images
 import running
 
 
@@ -27,6 +28,8 @@ def main(argv):
         evaluation.run(binaries)
     if only in (None, "", "running"):
         running.run(binaries)
+    if only in (None, "", "images"):
+        images.run(binaries)
 
 
 if __name__ == "__main__":

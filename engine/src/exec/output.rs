@@ -96,7 +96,7 @@ impl Output {
 
 /// Bytes on their way to become text.
 #[derive(Debug, Default)]
-struct Text {
+pub(crate) struct Text {
     /// The bytes of a character that is not complete.
     pending: Vec<u8>,
 }
@@ -107,7 +107,7 @@ impl Text {
         &mut self,
         buffer: &mut [u8],
         read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
-        mut write: impl FnMut(&str),
+        write: impl FnMut(&str),
     ) -> io::Result<usize> {
         let n_pending = self.pending.len();
         buffer[..n_pending].copy_from_slice(&self.pending);
@@ -116,14 +116,26 @@ impl Text {
             self.finish(write);
             return Ok(0);
         }
-        let bytes = &buffer[..n_pending + n_bytes];
+        self.write_complete(&buffer[..n_pending + n_bytes], write);
+        Ok(n_bytes)
+    }
+
+    /// Takes in more bytes, and writes all characters that are complete.
+    pub(crate) fn take(&mut self, bytes: &[u8], write: impl FnMut(&str)) {
+        if self.pending.is_empty() {
+            return self.write_complete(bytes, write);
+        }
+        let all = [std::mem::take(&mut self.pending).as_slice(), bytes].concat();
+        self.write_complete(&all, write);
+    }
+
+    fn write_complete(&mut self, bytes: &[u8], mut write: impl FnMut(&str)) {
         let (complete, rest) = bytes.split_at(bytes.len() - n_incomplete(bytes));
         self.pending.clear();
         self.pending.extend(rest);
         if !complete.is_empty() {
             write(&String::from_utf8_lossy(complete));
         }
-        Ok(n_bytes)
     }
 
     /// Writes what will not be completed any more.

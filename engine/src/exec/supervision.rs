@@ -23,7 +23,7 @@ use super::{
     timeline::{Notice, Timeline},
 };
 use crate::{
-    guard::{Lifetime, Order, Report},
+    guard::{Order, Report},
     logs::Level,
     platform,
 };
@@ -91,7 +91,6 @@ async fn begin(
         outlet: Arc::clone(outlet),
         command,
         name,
-        lifetime: run.lifetime,
         started_at,
         wishes: Some(wishes),
         is_gone: Some(is_gone),
@@ -128,7 +127,6 @@ struct Supervision {
     outlet: Arc<Outlet>,
     command: Attended,
     name: String,
-    lifetime: Lifetime,
     started_at: SystemTime,
     /// `None` once the handle was dropped.
     wishes: Option<watch::Receiver<Wish>>,
@@ -202,9 +200,6 @@ impl Supervision {
         }
         self.probing = None;
         self.command.output.drain(|it| self.outlet.print(it));
-        if self.lifetime == Lifetime::Server && exit_code == 0 {
-            self.outlet.log(Level::Error, "Server exited with exit code 0");
-        }
         self.stage = Stage::Ended;
         self.outlet.end(Ended {
             pid: self.command.pid.unsigned_abs(),

@@ -4,7 +4,7 @@ use std::{
     io::{self, Write},
     sync::mpsc::{self, RecvTimeoutError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::oneshot;
@@ -19,6 +19,9 @@ use super::{
 
 /// How long output is gathered after some was written: a flood of lines wakes us 200 times a second, not 50,000.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// While lines keep getting lost, that is told at most this often.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// A thread that prints the log.
 #[derive(Debug)]
@@ -46,6 +49,7 @@ impl TerminalStream {
             formatter: Formatter::new(!filter.is_one_resource()),
             lines: Lines::new(filter),
             text: String::new(),
+            missing: Missing::default(),
             out,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
@@ -71,7 +75,35 @@ struct Terminal<W> {
     lines: Lines,
     formatter: Formatter,
     text: String,
+    missing: Missing,
     out: W,
+}
+
+/// Lines that were lost before they could be printed.
+#[derive(Default)]
+struct Missing {
+    /// Those that were not told of yet.
+    n_lines: u64,
+    told: Option<Instant>,
+}
+
+impl Missing {
+    /// Adds lines; says how many to tell of now, if any.
+    fn add(&mut self, n_lines: u64, now: Instant) -> Option<u64> {
+        self.n_lines += n_lines;
+        let is_soon = self.told.is_some_and(|it| now < it + TELL_EVERY);
+        // In a flood every batch has lost some; once one has not, the flood is over.
+        if n_lines > 0 && is_soon { None } else { self.take(now) }
+    }
+
+    /// All lines that were not told of yet.
+    fn take(&mut self, now: Instant) -> Option<u64> {
+        let n_lines = std::mem::take(&mut self.n_lines);
+        (n_lines > 0).then(|| {
+            self.told = Some(now);
+            n_lines
+        })
+    }
 }
 
 impl<W: Write> Terminal<W> {
@@ -95,19 +127,24 @@ impl<W: Write> Terminal<W> {
             self.flush()?;
         }
         self.formatter.finish(&mut self.text);
+        let missing = self.missing.take(Instant::now());
+        self.tell_missing(missing);
         self.flush()
     }
 
     fn print(&mut self, batch: &Batch) {
-        if let Some(gap) = &batch.gap {
-            let missing = gap.of(self.lines.filter());
-            if missing > 0 {
-                self.formatter.finish(&mut self.text);
-                self.text.push_str(&format!("[{missing} older lines are not kept anymore]\n"));
-            }
-        }
+        let missing = batch.gap.as_ref().map_or(0, |it| it.of(self.lines.filter()));
+        let missing = self.missing.add(missing, Instant::now());
+        self.tell_missing(missing);
         let lines = self.lines.next(&batch.segments);
         self.formatter.write(&lines, &mut self.text);
+    }
+
+    fn tell_missing(&mut self, missing: Option<u64>) {
+        if let Some(missing) = missing {
+            self.formatter.finish(&mut self.text);
+            self.text.push_str(&format!("[{missing} older lines are not kept anymore]\n"));
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -117,5 +154,25 @@ impl<W: Write> Terminal<W> {
         self.out.write_all(self.text.as_bytes())?;
         self.text.clear();
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_told_of_once_a_second_and_when_it_ends() {
+        let (mut missing, start) = (Missing::default(), Instant::now());
+        let mut add = |n_lines, millis| missing.add(n_lines, start + Duration::from_millis(millis));
+        assert_eq!(add(0, 0), None);
+        assert_eq!(add(10, 5), Some(10));
+        assert_eq!([add(3, 10), add(4, 15), add(5, 900)], [None; 3]);
+        assert_eq!(add(1, 1_005), Some(13));
+        assert_eq!(add(2, 1_010), None);
+        assert_eq!(add(0, 1_015), Some(2));
+        assert_eq!(add(0, 1_020), None);
+        assert_eq!(add(7, 1_025), None);
+        assert_eq!(missing.take(start), Some(7));
     }
 }

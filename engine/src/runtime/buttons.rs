@@ -1,10 +1,16 @@
 //! What clients do to objects: clicks, switches, arguments.
 
-use engine_core::{Event, resource::ResourceName, tiltfile::MAIN};
-use jiff::Timestamp;
+use std::collections::HashSet;
+
+use engine_core::{Event, Time, resource::ResourceName};
 use serde_json::{Value, json};
 
-use super::{Runtime, declare::BUTTON_TYPE};
+use super::{
+    Runtime,
+    declare::BUTTON_TYPE,
+    names,
+    specs::{self, ButtonStatus},
+};
 use crate::api::{self, Change, KindRef, Meta, Owner, kind};
 
 impl Runtime {
@@ -42,6 +48,15 @@ impl Runtime {
         let Some(declared) = self.tiltfiles.get(tiltfile) else { return };
         let mut objects: Vec<(KindRef, String)> = declared.objects.iter().cloned().collect();
         objects.sort_by_key(|(kind, name)| (kind.index(), name.clone()));
+        let switches: HashSet<String> =
+            self.scheduler.resources().iter().map(|it| names::switch(&it.name)).collect();
+        let maps = objects.iter().filter(|(it, name)| {
+            // The switches of resources are taken in with the load.
+            *it == kind::CONFIG_MAP && !switches.contains(name)
+        });
+        for (_, name) in maps {
+            self.look_at_followers_of(name);
+        }
         // Repositories before extensions, buttons before the commands that wait for them; files are
         // watched all at once when the load is done.
         let order = [kind::TOGGLE_BUTTON, kind::EXTENSION_REPO, kind::EXTENSION, kind::CMD];
@@ -62,6 +77,8 @@ impl Runtime {
             self.cmd_removed(name);
         } else if kind == kind::FILE_WATCH {
             self.watch_all();
+        } else if kind == kind::TILTFILE {
+            self.tiltfile_removed(name);
         } else if kind == kind::EXTENSION {
             self.extension_removed(name);
         } else if kind == kind::EXTENSION_REPO {
@@ -72,14 +89,12 @@ impl Runtime {
     fn look_at_object(&mut self, kind: KindRef, name: &str) {
         if kind == kind::CONFIG_MAP {
             self.switch_changed(name);
-            self.show_toggles_of(name);
-            self.look_at_cmds_of_switch(name);
         } else if kind == kind::UI_BUTTON {
             self.look_at_button(name);
         } else if kind == kind::TOGGLE_BUTTON {
             self.show_toggle(name);
         } else if kind == kind::TILTFILE {
-            self.look_at_args(name);
+            self.look_at_tiltfile(name);
         } else if kind == kind::CMD {
             self.look_at_cmd(name);
         } else if kind == kind::FILE_WATCH {
@@ -91,55 +106,29 @@ impl Runtime {
         }
     }
 
-    fn look_at_args(&mut self, name: &str) {
-        let Some(object) = self.store.get(kind::TILTFILE, name) else { return };
-        let args = object.spec().get("args").cloned().unwrap_or_default();
-        let args: Vec<String> = serde_json::from_value(args).unwrap_or_default();
-        let is_new = self.scheduler.tiltfile(name).is_some_and(|it| it.args != args);
-        if is_new {
-            self.step(Event::ArgsChanged { tiltfile: name.into(), args });
-        }
-    }
-
-    /// Gives the main Tiltfile other arguments, and shows them.
-    pub(super) fn set_args(&mut self, args: Vec<String>) {
-        let Some(object) = self.store.get(kind::TILTFILE, MAIN) else { return };
-        let mut spec = object.spec();
-        if let Some(fields) = spec.as_object_mut() {
-            if args.is_empty() {
-                fields.shift_remove("args");
-            } else {
-                fields.insert("args".to_owned(), json!(args));
-            }
-        }
-        self.store.put(kind::TILTFILE, MAIN, &Meta::default(), &spec);
-        self.step(Event::ArgsChanged { tiltfile: MAIN.into(), args });
-    }
-
     fn look_at_button(&mut self, name: &str) {
         let Some(object) = self.store.get(kind::UI_BUTTON, name) else { return };
-        let status = object.status();
-        let Some(clicked) = status.get("lastClickedAt").and_then(Value::as_str) else { return };
-        if self.clicks.get(name).is_some_and(|it| it == clicked) {
+        let status: ButtonStatus = specs::status_of(&object);
+        let clicked = status.clicked();
+        if clicked == 0 || self.clicks.insert(name.to_owned(), clicked) == Some(clicked) {
             return;
         }
-        self.clicks.insert(name.to_owned(), clicked.to_owned());
-        if let Some(resource) = name.strip_suffix("-stopbuild") {
-            let at = clicked.parse::<Timestamp>().map_or(0, Timestamp::as_microsecond);
-            let at = engine_core::Time(at);
+        let at = Time(i64::try_from(clicked).unwrap_or(i64::MAX));
+        let resource = name.strip_suffix("-stopbuild");
+        if let Some(resource) = resource.filter(|it| self.scheduler.resource(it).is_some()) {
             self.step(Event::StopRequested { resource: resource.into(), at });
         } else if let Some(toggle) = name.strip_prefix("toggle-") {
             self.toggle_clicked(toggle, name, &status);
         }
+        self.click_tiltfiles_of_button(name, at);
         self.look_at_cmds_of_button(name);
     }
 
     /// A click on a toggle writes the value that the click stands for.
-    fn toggle_clicked(&mut self, toggle: &str, button: &str, status: &Value) {
+    fn toggle_clicked(&mut self, toggle: &str, button: &str, status: &ButtonStatus) {
         let Some(object) = self.store.get(kind::TOGGLE_BUTTON, toggle) else { return };
-        let inputs = status.get("inputs").and_then(Value::as_array).into_iter().flatten();
-        let action = inputs.into_iter().find(|it| it["name"] == "action");
-        let is_on = match action.map(|it| it.pointer("/hidden/value").and_then(Value::as_str)) {
+        let action = status.inputs.iter().find(|it| it.name == "action");
+        let is_on = match action.map(|it| it.hidden.as_ref().map(|it| it.value.as_str())) {
             Some(Some("on")) => true,
             Some(Some("off")) => false,
             Some(Some(other)) => {
@@ -180,7 +169,7 @@ impl Runtime {
         self.store.set_status(kind::TOGGLE_BUTTON, toggle, &json!({"error": error}));
     }
 
-    fn show_toggles_of(&mut self, config_map: &str) {
+    pub(super) fn show_toggles_of(&mut self, config_map: &str) {
         for object in self.store.list(kind::TOGGLE_BUTTON) {
             if object.spec()["stateSource"]["configMap"]["name"] == *config_map {
                 self.show_toggle(object.name());
@@ -202,9 +191,8 @@ impl Runtime {
         }
         button["inputs"] = json!([{"name": "action", "label": "", "hidden": {"value": action}}]);
         let mut meta = Meta::default();
-        if let Some(kind) = object.annotations().get(BUTTON_TYPE) {
-            meta.annotations.insert(BUTTON_TYPE.to_owned(), kind.clone());
-        }
+        let kind = object.annotations().remove(BUTTON_TYPE).unwrap_or_default();
+        meta.annotations.insert(BUTTON_TYPE.to_owned(), kind);
         let (name, uid) = (toggle.to_owned(), object.uid().to_owned());
         meta.owner = Some(Owner { kind: kind::TOGGLE_BUTTON, name, uid });
         self.store.put(kind::UI_BUTTON, &toggle_name(toggle), &meta, &button);
@@ -242,7 +230,7 @@ fn toggle_name(toggle: &str) -> String {
 }
 
 /// The metadata of an object that stays as it is.
-fn meta_of(object: &api::Object) -> Meta {
+pub(super) fn meta_of(object: &api::Object) -> Meta {
     let owner = object.metadata().pointer("/ownerReferences/0").and_then(|it| {
         let kind = api::Kind::named(it["kind"].as_str()?)?;
         let text = |key: &str| Some(it[key].as_str()?.to_owned());

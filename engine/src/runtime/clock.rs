@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use engine_core::Time;
 
 /// The time now.
-pub(super) fn now() -> Time {
+pub(crate) fn now() -> Time {
     of_system(SystemTime::now())
 }
 

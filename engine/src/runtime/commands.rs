@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{Message, Runtime, clock, names};
 use crate::{
     api::{Meta, kind},
+    deploy::commands::Surroundings,
     exec::{
         self, Lifetime,
         command::{self, Ended, Run},
@@ -89,12 +90,12 @@ impl Runtime {
         resource: &ResourceName,
         reason: Reason,
         files: &[Arc<str>],
+        is_full_rebuild: bool,
     ) {
         let log = self.logs.writer(resource, &build_span(id));
         log.build_event(&entry_line(reason, files));
         let Some(target) = self.scheduler.resource(resource).and_then(|it| it.local.clone()) else {
-            let error = "Only local resources can be updated".to_owned();
-            return self.end_update(id, resource, Some(error));
+            return self.start_deploy(id, resource, is_full_rebuild);
         };
         if let Some(watcher) = &self.watcher {
             watcher.updating(&names::local_target(resource), true);
@@ -113,7 +114,7 @@ impl Runtime {
             return;
         };
         self.commands.clear(resource);
-        let (object, span) = (names::serve_cmd(resource, id.0), format!("localserve:{}", id.0));
+        let (object, span) = (names::serve_cmd(resource, id.0), serve_span(id));
         self.put_serve_object(&object, resource, &span, &target);
         let spec = serve_spec(&target);
         let run = self.run_of(&spec, target.readiness_probe.clone(), Lifetime::Server);
@@ -157,32 +158,21 @@ impl Runtime {
         probe: Option<engine_model::Probe>,
         lifetime: Lifetime,
     ) -> Run {
+        let mut run =
+            self.surroundings().run(spec.args.clone(), PathBuf::from(&spec.dir), &spec.env);
+        run.probe = probe;
+        run.lifetime = lifetime;
+        run
+    }
+
+    /// What all commands find around them.
+    pub(super) fn surroundings(&self) -> Surroundings {
         let mut base = self.environment.get();
         if let Some(kubeconfig) = &self.kubeconfig {
             base.retain(|(name, _)| name != "KUBECONFIG");
             base.push(("KUBECONFIG".to_owned(), kubeconfig.clone()));
         }
-        if let Some((_, path)) = base.iter_mut().find(|(name, _)| name == "PATH")
-            && let Some(with_us) = exec::own_name::child_path(path)
-        {
-            *path = with_us;
-        }
-        let env = exec::env::child_env(
-            &base,
-            &self.settings.host,
-            self.settings.port,
-            self.settings.colors,
-            &spec.env,
-        );
-        let path = base.into_iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
-        Run {
-            argv: spec.args.clone(),
-            dir: PathBuf::from(&spec.dir),
-            env,
-            path: path.unwrap_or_default(),
-            probe,
-            lifetime,
-        }
+        Surroundings::new(base, &self.settings.host, self.settings.port, self.settings.colors)
     }
 
     pub(super) fn start_command(
@@ -230,7 +220,8 @@ impl Runtime {
 
     fn command_ended(&mut self, key: &CommandKey, ended: &Ended) {
         let Some(running) = self.commands.running.remove(key) else { return };
-        if !running.is_leaving {
+        let runs_again = matches!(key, CommandKey::Object(name, _) if self.cmd_runs_again(name));
+        if !running.is_leaving && !runs_again {
             self.show_ended(&running, ended);
         }
         match *key {
@@ -246,6 +237,10 @@ impl Runtime {
                 self.end_update(id, &running.resource, error);
             }
             CommandKey::Serve(id) => {
+                if !ended.stopped && ended.exit_code == 0 {
+                    let log = self.logs.writer(&running.resource, &serve_span(id));
+                    log.error("Server exited with exit code 0");
+                }
                 if !ended.stopped {
                     self.commands.lingering.insert(running.resource, running.handle);
                 }
@@ -255,7 +250,13 @@ impl Runtime {
         }
     }
 
-    fn end_update(&mut self, id: UpdateId, resource: &ResourceName, error: Option<String>) {
+    pub(super) fn end_update(
+        &mut self,
+        id: UpdateId,
+        resource: &ResourceName,
+        error: Option<String>,
+    ) {
+        self.pruning.n_updates += 1;
         let error = error.map(|it| self.logs.scrubber().scrub(&it).into_owned());
         let is_forgotten = self
             .scheduler
@@ -277,7 +278,7 @@ impl Runtime {
         };
         let mut status = json!({
             "running": {"pid": running.pid, "startedAt": running.started},
-            "disableStatus": self.cmd_disable_status(key, running),
+            "disableStatus": self.disable_status(kind::CMD, &running.object),
         });
         if is_ready {
             status["ready"] = json!(true);
@@ -291,7 +292,8 @@ impl Runtime {
             "pid": ended.pid,
             "exitCode": ended.exit_code,
             "startedAt": ended.started_at.map_or(Value::Null, time),
-            "finishedAt": time(ended.finished_at),
+            // What was not even tried has no end either.
+            "finishedAt": ended.started_at.map_or(Value::Null, |_| time(ended.finished_at)),
         });
         if !ended.reason.is_empty() {
             terminated["reason"] = json!(ended.reason);
@@ -304,13 +306,6 @@ impl Runtime {
             }
         }
         self.store.set_status(kind::CMD, &running.object, &status);
-    }
-
-    fn cmd_disable_status(&self, key: &CommandKey, running: &Running) -> Value {
-        self.disable_status(match key {
-            CommandKey::Update(_) => Some(&running.resource),
-            CommandKey::Serve(_) | CommandKey::Object(..) => None,
-        })
     }
 }
 
@@ -325,6 +320,11 @@ fn serve_spec(target: &LocalTarget) -> CmdSpec {
 /// The log of one update.
 pub(super) fn build_span(id: UpdateId) -> String {
     format!("build:{}", id.0)
+}
+
+/// The log of one run of a server.
+fn serve_span(id: ServeId) -> String {
+    format!("localserve:{}", id.0)
 }
 
 /// The first line of an update: why it runs.

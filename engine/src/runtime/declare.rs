@@ -20,6 +20,8 @@ use crate::{
     watch,
 };
 
+mod deployed;
+
 /// Which resource's log an object writes to.
 pub(super) const RESOURCE: &str = "tilt.dev/resource";
 pub(super) const SPAN: &str = "tilt.dev/log-span-id";
@@ -117,6 +119,7 @@ impl Runtime {
         let watches = watch_targets(tiltfile, load, &path);
         let mut wanted = objects_of_tiltfile(load);
         wanted.extend(load.manifests.iter().flat_map(objects_of_resource));
+        wanted.extend(deployed::objects(tiltfile, load));
         wanted.extend(self.session_object(tiltfile, load));
         wanted.push(ui_resource(tiltfile, BTreeMap::new()));
         if self.settings.mode == Mode::Up {
@@ -192,7 +195,7 @@ impl Runtime {
                 let data = json!({disable::KEY: is_disabled.to_string()});
                 self.store.put(kind::CONFIG_MAP, &name, &meta, &data);
             }
-            states.insert(manifest.name.as_str().into(), self.switch_state(&name, disable::KEY));
+            states.insert(manifest.name.as_str().into(), self.switch_state(&name));
             objects.insert((kind::CONFIG_MAP, name));
         }
         states
@@ -302,6 +305,7 @@ fn watch_targets(tiltfile: &str, load: &Load, path: &str) -> Vec<watch::Target> 
     let global = global_ignores(load);
     let mut targets: Vec<watch::Target> =
         load.manifests.iter().filter_map(|it| local_watch(it, &global)).collect();
+    targets.extend(deployed::watch_targets(load, &global));
     let mut paths: Vec<String> = load.config_files.clone();
     if paths.is_empty() && !path.is_empty() {
         paths.push(path.to_owned());

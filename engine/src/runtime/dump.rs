@@ -15,6 +15,8 @@ impl Runtime {
                     "Name": it.name,
                     "UpdateStatus": it.update_status().as_str(),
                     "RuntimeStatus": it.runtime_status().as_str(),
+                    "RuntimeError": it.runtime_error,
+                    "ContainerID": self.container_of(&it.name).map(|it| &it.id),
                     "TriggerReason": it.triggered.0,
                     "PendingFiles": it.pending.iter().map(|it| &it.path).collect::<Vec<_>>(),
                     "Hold": it.hold.as_ref().map(Hold::reason),

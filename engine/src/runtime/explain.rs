@@ -8,7 +8,7 @@ use engine_core::{
 };
 use serde_json::{Value, json};
 
-use super::{Runtime, clock};
+use super::{Runtime, clock, names};
 
 /// Chains are followed so far; a loop has no end.
 const MAX_DEPTH: usize = 16;
@@ -36,6 +36,13 @@ impl Runtime {
             "resource": name,
             "updateStatus": resource.update_status().as_str(),
             "runtimeStatus": resource.runtime_status().as_str(),
+            "runtimeError": resource.runtime_error,
+            "container": self.container_of(name).map(|it| json!({
+                "name": it.name,
+                "status": it.status,
+                "health": it.health,
+                "startedAt": it.started.map(|it| it.to_string()),
+            })),
             "triggerMode": resource.trigger_mode,
             "disabled": resource.is_disabled(),
             "running": resource.current.is_some(),
@@ -119,7 +126,10 @@ impl Runtime {
             .map(|it| match it {
                 WaitsOn::Resource(name) => self.waits_on(name, depth),
                 WaitsOn::Image(name) => json!({"image": name}),
-                WaitsOn::Cluster(name) => json!({"cluster": name}),
+                WaitsOn::Cluster(name) => {
+                    let error = self.docker_error().filter(|_| *name == names::DOCKER);
+                    json!({"cluster": name, "error": error})
+                }
             })
             .collect();
         let mut shown = json!({"reason": hold.reason(), "on": on});

@@ -6,13 +6,13 @@ use std::{
 };
 
 use builtins::host::OsHost;
-use engine_core::{Event, resource::ResourceName};
 use serde_json::{Value, json};
 
 use super::{
     Message, Runtime, clock,
-    declare::{Declared, MANAGED_BY},
+    declare::{MANAGED_BY, RESOURCE},
     names,
+    specs::{self, Extension, ExtensionRepo},
 };
 use crate::{
     api::{Meta, Object, Owner, kind},
@@ -23,27 +23,27 @@ impl Runtime {
     /// Finds a repository, and whoever waits for it.
     pub(super) fn look_at_repo(&mut self, name: &str) {
         let Some(object) = self.store.get(kind::EXTENSION_REPO, name) else { return };
-        let spec = object.spec();
-        if !spec["url"].as_str().unwrap_or_default().starts_with("file://") {
-            return self.fetch_repo(name, &spec);
+        let spec: ExtensionRepo = specs::of(&object);
+        if !spec.url.starts_with("file://") {
+            return self.fetch_repo(name, spec);
         }
         self.show_repo(name, &folder_status(&spec));
     }
 
     /// Fetches a git repository, if an extension object waits for it; `load` fetches its own.
-    fn fetch_repo(&mut self, name: &str, spec: &Value) {
+    fn fetch_repo(&mut self, name: &str, spec: ExtensionRepo) {
         let objects = self.store.list(kind::EXTENSION);
-        let is_wanted = objects.iter().any(|it| !is_loaded(it) && it.spec()["repoName"] == *name);
+        let is_wanted =
+            objects.iter().any(|it| !is_loaded(it) && specs::of::<Extension>(it).repo_name == name);
         if !is_wanted {
             return;
         }
-        let text = |key: &str| spec[key].as_str().unwrap_or_default().to_owned();
-        let (url, reference, name) = (text("url"), text("ref"), name.to_owned());
+        let name = name.to_owned();
         let (messages, log) = (self.messages.clone(), self.main_log());
         let host = OsHost::new(self.environment.get(), Box::new(move |_, text| log.info(text)));
         let host = host.with_launcher(Box::new(Guarded));
         tokio::task::spawn_blocking(move || {
-            let found = builtins::repository_root(&host, &url, &reference);
+            let found = builtins::repository_root(&host, &spec.url, &spec.r#ref);
             // Nobody waits for it when the engine ends.
             let _ = messages.send(Message::Fetched(name, found));
         });
@@ -55,7 +55,7 @@ impl Runtime {
             Ok(path) => {
                 json!({"path": path, "lastFetchedAt": clock::seconds(clock::now())})
             }
-            Err(error) => json!({"error": error}),
+            Err(error) => failed(&error),
         };
         self.show_repo(name, &status);
     }
@@ -73,7 +73,7 @@ impl Runtime {
     /// Extensions of a repository that has changed.
     pub(super) fn look_at_extensions_of(&mut self, repo: &str) {
         let objects = self.store.list(kind::EXTENSION);
-        for object in objects.iter().filter(|it| it.spec()["repoName"] == *repo) {
+        for object in objects.iter().filter(|it| specs::of::<Extension>(it).repo_name == repo) {
             self.look_at_extension(object.name());
         }
     }
@@ -84,7 +84,7 @@ impl Runtime {
         if is_loaded(&object) {
             return;
         }
-        let spec = object.spec();
+        let spec: Extension = specs::of(&object);
         let found = self.extension_path(&spec);
         let status = match &found {
             Ok(path) => json!({"path": path}),
@@ -92,60 +92,53 @@ impl Runtime {
         };
         let old = object.status();
         self.store.set_status(kind::EXTENSION, name, &status);
-        let Ok(path) = found else {
-            let error = status["error"].as_str().unwrap_or_default();
-            let is_passing = error.starts_with("extension repo not");
-            if !is_passing && old["error"] != *error {
-                self.main_log().error(&format!("extension {name}: {error}"));
+        match found {
+            Ok(path) => self.declare_extension(&object, &path, &spec.args),
+            Err(error) => {
+                let is_passing = error.starts_with("extension repo not");
+                if !is_passing && old["error"] != *error {
+                    self.main_log().error(&format!("extension {name}: {error}"));
+                }
+                // What cannot be found any more does not stay.
+                self.extension_removed(name);
             }
-            return;
-        };
-        let owner =
-            Owner { kind: kind::EXTENSION, name: name.to_owned(), uid: object.uid().to_owned() };
-        self.declare_extension(name, &path, &spec["args"], owner);
+        }
     }
 
-    fn declare_extension(&mut self, name: &str, path: &str, args: &Value, owner: Owner) {
+    fn declare_extension(&mut self, extension: &Object, path: &str, args: &[String]) {
+        let name = extension.name();
         let label = format!("extension.{name}");
-        let labels = BTreeMap::from([(label.clone(), label)]);
         let mut tiltfile = json!({
             "path": path,
-            "labels": labels,
-            "restartOn": {"fileWatches": [names::config_target(name)]},
+            "labels": {label.clone(): label},
+            "restartOn": {"fileWatches": [names::sanitized(&names::config_target(name))]},
         });
-        if !args.is_null() {
-            tiltfile["args"] = args.clone();
+        if !args.is_empty() {
+            tiltfile["args"] = json!(args);
         }
-        let meta = Meta { owner: Some(owner), ..Meta::default() };
+        let (kind, uid) = (kind::EXTENSION, extension.uid().to_owned());
+        let meta = Meta {
+            annotations: BTreeMap::from([(RESOURCE.to_owned(), name.to_owned())]),
+            owner: Some(Owner { kind, name: name.to_owned(), uid }),
+            ..Meta::default()
+        };
         self.store.put(kind::TILTFILE, name, &meta, &tiltfile);
-        let args: Vec<String> = serde_json::from_value(args.clone()).unwrap_or_default();
-        let tiltfile: ResourceName = name.into();
-        if self.tiltfiles.get(name).is_some_and(|it| it.path == path) {
-            self.step(Event::ArgsChanged { tiltfile, args });
-            return;
-        }
-        let declared = Declared { labels, ..Declared::new(path.to_owned()) };
-        self.tiltfiles.insert(ResourceName::clone(&tiltfile), declared);
-        self.declare_tiltfile(&tiltfile);
-        self.step(Event::TiltfileAdded { name: tiltfile, args });
+        self.look_at_tiltfile(name);
     }
 
     /// Takes an extension away, with all it declared.
     pub(super) fn extension_removed(&mut self, name: &str) {
-        let Some(declared) = self.tiltfiles.remove(name) else { return };
-        self.store.remove(kind::TILTFILE, name);
-        self.step(Event::TiltfileRemoved { name: name.into() });
-        for (kind, object) in declared.objects {
-            self.store.remove(kind, &object);
-            self.object_removed(kind, &object);
+        let tiltfile = self.store.get(kind::TILTFILE, name);
+        let owner = tiltfile.and_then(|it| it.owner());
+        if owner.is_some_and(|(kind, owner)| kind == kind::EXTENSION.kind && owner == name) {
+            self.store.remove(kind::TILTFILE, name);
+            self.tiltfile_removed(name);
         }
-        self.shown.forget(name);
-        self.watch_all();
     }
 
     /// Where the Tiltfile of an extension is, or why there is none.
-    fn extension_path(&self, spec: &Value) -> Result<String, String> {
-        let repo_name = spec["repoName"].as_str().unwrap_or_default();
+    fn extension_path(&self, spec: &Extension) -> Result<String, String> {
+        let (repo_name, inside) = (&spec.repo_name, &spec.repo_path);
         let Some(repo) = self.store.get(kind::EXTENSION_REPO, repo_name) else {
             return Err(format!("extension repo not found: {repo_name}"));
         };
@@ -153,8 +146,7 @@ impl Runtime {
         let Some(root) = status["path"].as_str() else {
             return Err(format!("extension repo not loaded: {repo_name}"));
         };
-        let inside = spec["repoPath"].as_str().unwrap_or_default();
-        let subpath = repo.spec()["gitSubpath"].as_str().unwrap_or_default().to_owned();
+        let subpath = specs::of::<ExtensionRepo>(&repo).git_subpath;
         let path = clean(&Path::new(root).join(relative(&subpath)).join(relative(inside)));
         let path = path.join("Tiltfile");
         if !path.starts_with(root) {
@@ -169,25 +161,30 @@ impl Runtime {
 
 /// Whether a Tiltfile loads from it; then it does not run by itself.
 fn is_loaded(extension: &Object) -> bool {
-    extension.annotations().get(MANAGED_BY).is_some_and(|it| it == "tiltfile.loader")
+    extension.annotations().get(MANAGED_BY).is_some_and(|it| !it.is_empty())
+}
+
+/// A repository that cannot be used.
+fn failed(error: &str) -> Value {
+    json!({"error": error, "lastFetchedAt": null})
 }
 
 /// A repository that is a folder is ready at once.
-fn folder_status(spec: &Value) -> Value {
-    let url = spec["url"].as_str().unwrap_or_default();
+fn folder_status(spec: &ExtensionRepo) -> Value {
+    let url = &spec.url;
     let path = url.strip_prefix("file://").unwrap_or(url);
-    if spec["ref"].as_str().is_some_and(|it| !it.is_empty()) {
-        return json!({"error": "spec.ref not supported on file:// repos"});
+    if !spec.r#ref.is_empty() {
+        return failed("spec.ref not supported on file:// repos");
     }
     if !path.starts_with('/') {
-        return json!({"error": format!("file paths must be absolute. Url: {url}")});
+        return failed(&format!("file paths must be absolute. Url: {url}"));
     }
     match std::fs::metadata(path) {
         Err(error) => {
             let cause = builtins::golang::os_error::PathError::new("stat", path, &error);
-            json!({"error": format!("loading: {cause}")})
+            failed(&format!("loading: {cause}"))
         }
-        Ok(found) if !found.is_dir() => json!({"error": "loading: not a directory"}),
+        Ok(found) if !found.is_dir() => failed("loading: not a directory"),
         Ok(found) => {
             let fetched = found.modified().map(|it| clock::seconds(clock::of_system(it)));
             json!({"path": path, "lastFetchedAt": fetched.ok()})

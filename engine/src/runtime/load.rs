@@ -137,6 +137,10 @@ impl Runtime {
         }
         self.logs.add_secrets(&load.secrets, clock::to_system(started));
         let is_good = error.is_none();
+        if &*name == MAIN {
+            self.load_ui_session(&load, is_good);
+            self.pruning.settings = Some(load.docker_prune_settings.clone());
+        }
         let enabled = self.declare_load(&name, &load, is_good, resets_switches);
         if let Some(error) = &error {
             // A message that ends its last line itself is followed by an empty one.
@@ -157,6 +161,8 @@ impl Runtime {
             }
         };
         self.step(Event::LoadEnded { id, result });
+        self.watch_docker();
+        self.define_live_updates();
         self.watch_all();
         // Most of what a load needs is not needed again until the next one.
         crate::platform::code::release();

@@ -79,23 +79,30 @@ impl Runtime {
             set("triggerMode", json!(resource.trigger_mode));
         }
         if !resource.history.is_empty() {
-            set("buildHistory", resource.history.iter().map(|it| self.build_record(it)).collect());
+            set(
+                "buildHistory",
+                resource.history.iter().map(|it| self.build_record(&resource.name, it)).collect(),
+            );
         }
         if let Some(update) = resource.current.as_ref().filter(|it| !it.is_forgotten) {
-            let span = build_span(update.id);
+            let span = self.span_of(&resource.name, update);
             set("currentBuild", json!({"startTime": time(Some(update.started)), "spanID": span}));
         }
         set("pendingBuildSince", time(resource.pending_since()));
         if resource.has_pending_changes() {
             set("hasPendingChanges", json!(true));
         }
-        let links = links(resource);
+        let links = self.links(resource);
         if !links.is_empty() {
             set("endpointLinks", Value::Array(links));
         }
         if resource.local.is_some() {
             let pid = resource.last_pid;
             set("localResourceInfo", if pid == 0 { json!({}) } else { json!({"pid": pid}) });
+        }
+        if let DeployTarget::Compose(_) = resource.manifest.deploy_target {
+            let health = self.service_health(&resource.name);
+            set("composeResourceInfo", health.map_or(json!({}), |it| json!({"healthStatus": it})));
         }
         set("runtimeStatus", json!(resource.runtime_status().as_str()));
         set("updateStatus", json!(resource.update_status().as_str()));
@@ -112,8 +119,32 @@ impl Runtime {
         Value::Object(status)
     }
 
-    fn build_record(&self, update: &Update) -> Value {
-        let span = build_span(update.id);
+    /// Links of a resource: ports of a service first, unless the Tiltfile does not want that.
+    fn links(&self, resource: &Resource) -> Vec<Value> {
+        let infers = match &resource.manifest.deploy_target {
+            DeployTarget::Compose(target) => target.infer_links != Some(false),
+            DeployTarget::Local(_) | DeployTarget::Kubernetes(_) => false,
+        };
+        let ports = if infers { self.service_ports(&resource.name) } else { Vec::new() };
+        let inferred = ports.iter().map(|it| json!({"url": format!("http://localhost:{it}/")}));
+        let declared = declared_links(resource).iter().map(|link| {
+            let url = &link.url.text;
+            if link.name.is_empty() {
+                json!({"url": url})
+            } else {
+                json!({"url": url, "name": link.name})
+            }
+        });
+        inferred.chain(declared).collect()
+    }
+
+    /// Where an update writes.
+    fn span_of(&self, resource: &str, update: &Update) -> String {
+        if update.is_live { self.live_span(resource) } else { build_span(update.id) }
+    }
+
+    fn build_record(&self, resource: &str, update: &Update) -> Value {
+        let span = self.span_of(resource, update);
         let end = update.end.as_ref();
         record(
             update.started,
@@ -216,36 +247,6 @@ impl Runtime {
         self.store.set_status(kind::SESSION, "Tiltfile", &status);
     }
 
-    /// The session as the web page sees it.
-    pub(super) fn declare_ui_session(&self) {
-        self.store.put(kind::UI_SESSION, "Tiltfile", &Meta::default(), &json!({}));
-        let flags = [
-            ("bulk_disable_resources", false),
-            ("cluster_refresh", false),
-            ("disable_resources", true),
-            ("events", true),
-            ("facets", true),
-            ("labels", true),
-            ("live_update_v2", true),
-            ("multiple_containers_per_pod", true),
-            ("offline_snapshot_creation", true),
-            ("snapshots", true),
-            ("update_history", false),
-        ];
-        let flag = |(name, value): &(&str, bool)| match value {
-            true => json!({"name": name, "value": true}),
-            false => json!({"name": name}),
-        };
-        let status = json!({
-            "featureFlags": flags.iter().map(flag).collect::<Vec<_>>(),
-            "runningTiltBuild": {"version": builtins::COMPATIBLE_VERSION},
-            "versionSettings": {"checkUpdates": false},
-            "tiltStartTime": clock::seconds(self.settings.started),
-            "tiltfileKey": self.settings.tiltfile,
-        });
-        self.store.set_status(kind::UI_SESSION, "Tiltfile", &status);
-    }
-
     /// How many resources do well, and how many do not, for the prompt.
     pub(super) fn count(&self) -> prompt::Status {
         let mut counts = prompt::Status::default();
@@ -331,21 +332,14 @@ fn record(
     it
 }
 
-fn links(resource: &Resource) -> Vec<Value> {
-    let links: &[Link] = match &resource.manifest.deploy_target {
-        DeployTarget::Local(target) => target.links.as_deref().unwrap_or_default(),
-        DeployTarget::Compose(target) => target.links.as_deref().unwrap_or_default(),
-        DeployTarget::Kubernetes(target) => target.links.as_deref().unwrap_or_default(),
+/// Links that the Tiltfile names.
+fn declared_links(resource: &Resource) -> &[Link] {
+    let links = match &resource.manifest.deploy_target {
+        DeployTarget::Local(target) => &target.links,
+        DeployTarget::Compose(target) => &target.links,
+        DeployTarget::Kubernetes(target) => &target.links,
     };
-    let shown = links.iter().map(|link| {
-        let url = &link.url.text;
-        if link.name.is_empty() {
-            json!({"url": url})
-        } else {
-            json!({"url": url, "name": link.name})
-        }
-    });
-    shown.collect()
+    links.as_deref().unwrap_or_default()
 }
 
 fn specs(resource: &Resource) -> Value {
@@ -355,7 +349,13 @@ fn specs(resource: &Resource) -> Value {
         DeployTarget::Kubernetes(_) => "k8s",
     };
     let images = resource.manifest.image_targets.iter().flatten();
-    let images = images.map(|it| json!({"id": format!("image:{}", it.selector), "type": "image"}));
+    let images = images.map(|it| {
+        let mut spec = json!({"id": it.id(), "type": "image"});
+        if it.live_update_reconciler {
+            spec["hasLiveUpdate"] = json!(true);
+        }
+        spec
+    });
     let own = json!({"id": format!("{kind}:{}", resource.name), "type": kind});
     images.chain([own]).collect()
 }

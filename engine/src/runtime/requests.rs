@@ -12,7 +12,7 @@ impl Runtime {
             Request::Trigger { resource, reason, with_deps, reply } => {
                 let _ = reply.send(self.trigger(&resource, reason, with_deps));
             }
-            Request::SetArgs { args } => self.set_args(args),
+            Request::SetArgs { args } => self.set_args(&args),
             Request::OverrideTriggerMode { resources, mode, reply } => {
                 let _ = reply.send(self.override_trigger_mode(&resources, mode));
             }
@@ -41,10 +41,11 @@ impl Runtime {
         if reason.is_empty() {
             reason = Reason::TRIGGER_UNKNOWN;
         }
-        let mut triggered = vec![name.to_owned()];
+        let mut triggered = Vec::new();
         if with_deps {
             triggered.extend(self.scheduler.deps_to_trigger(name));
         }
+        triggered.push(name.to_owned());
         self.step(Event::Triggered { resource: name.into(), reason, with_deps });
         Ok(triggered)
     }

@@ -37,4 +37,6 @@ pub struct Settings {
     pub colors: Colors,
     /// When the process started.
     pub started: Time,
+    /// Where to remember which images were built from what.
+    pub image_memory: Option<std::path::PathBuf>,
 }

@@ -6,12 +6,15 @@ use std::{
     sync::Arc,
 };
 
-use engine_core::Event;
-use engine_model::IgnoreDef;
+use engine_core::{
+    Event,
+    resource::{EnableState, Resource, ResourceName},
+};
+use engine_model::ImageTarget;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Mode, Runtime, clock, declare::TARGET, names};
+use super::{Mode, Runtime, clock, declare::TARGET, names, specs};
 use crate::{
     api::kind,
     watch::{self, Batch, BatchKind, Watcher},
@@ -61,13 +64,16 @@ impl Runtime {
             targets.extend(declared.targets.iter().filter(|it| self.is_watching(&it.id)).cloned());
         }
         targets.extend(self.own_watches(&targets));
+        self.show_unwatched(&targets);
         self.watched.objects.retain(|id, _| targets.iter().any(|it| it.id == *id));
         watcher.set(targets);
     }
 
     fn is_watching(&self, target: &str) -> bool {
-        let Some(resource) = target.strip_prefix("local:") else { return true };
-        self.scheduler.resource(resource).is_some_and(|it| !it.is_disabled())
+        if let Some(resource) = target.strip_prefix("local:") {
+            return self.scheduler.resource(resource).is_some_and(|it| !it.is_disabled());
+        }
+        !target.starts_with("image:") || !self.users_of(target).is_empty()
     }
 
     pub(super) fn take_batch(&mut self, batch: Batch) {
@@ -101,41 +107,67 @@ impl Runtime {
 
     fn files_changed(&mut self, target: &str, files: &[PathBuf], at: engine_core::Time) {
         let files: Vec<Arc<str>> = files.iter().map(|it| Arc::from(it.to_string_lossy())).collect();
-        if let Some(tiltfile) = target.strip_prefix("configs:") {
-            self.step(Event::ConfigFilesChanged { tiltfile: tiltfile.into(), files, at });
-        } else if let Some(resource) = target.strip_prefix("local:") {
+        let watch = names::sanitized(target);
+        self.restart_tiltfiles_of_watch(&watch, &files, at);
+        if let Some(resource) = target.strip_prefix("local:") {
             let (resource, target) = (resource.into(), target.into());
             self.step(Event::FilesChanged { resource, target, files, at });
+        } else if let Some(image) = target.strip_prefix("image:") {
+            self.image_inputs_changed(image, &files, at);
+            for resource in self.users_of(target) {
+                let (target, files) = (target.into(), files.clone());
+                self.step(Event::FilesChanged { resource, target, files, at });
+            }
         }
-        self.look_at_cmds_of_watch(&names::sanitized(target));
+        self.look_at_cmds_of_watch(&watch);
+    }
+
+    /// The resources that an image is part of, without those that are switched off.
+    fn users_of(&self, image: &str) -> Vec<ResourceName> {
+        let has_image = |it: &&Resource| {
+            let images = it.manifest.image_targets.iter().flatten();
+            !it.is_disabled() && images.map(ImageTarget::id).any(|it| it == image)
+        };
+        let users = self.scheduler.resources().iter().filter(has_image);
+        users.map(|it| Arc::clone(&it.name)).collect()
     }
 
     /// Objects that somebody made, beside those that stand for resources and Tiltfiles.
     fn own_watches(&self, known: &[watch::Target]) -> Vec<watch::Target> {
         let known: HashSet<String> = known.iter().map(|it| names::sanitized(&it.id)).collect();
         let objects = self.store.list(kind::FILE_WATCH);
-        let own = objects.iter().filter(|it| {
-            let is_engines = it.annotations().contains_key(TARGET);
-            !known.contains(it.name()) && !is_engines && !self.is_switched_off(&it.spec())
+        let own = objects
+            .iter()
+            .filter(|it| !known.contains(it.name()) && !it.annotations().contains_key(TARGET));
+        let own = own.map(|it| (it.name().to_owned(), specs::of::<specs::FileWatch>(it)));
+        let on = own.filter(|(_, spec)| {
+            self.disable_state(spec.disable_source.as_ref()).0 != EnableState::Disabled
         });
-        own.map(|it| {
-            let spec = it.spec();
-            let read = |key: &str| spec.get(key).cloned().unwrap_or_default();
-            watch::Target {
-                id: it.name().to_owned(),
-                paths: serde_json::from_value(read("watchedPaths")).unwrap_or_default(),
-                ignores: ignores(&read("ignores")),
-            }
-        })
-        .collect()
+        on.map(|(id, spec)| watch::Target { id, paths: spec.watched_paths, ignores: spec.ignores })
+            .collect()
+    }
+
+    /// What is switched off shows that, and nothing it saw before.
+    fn show_unwatched(&self, watched: &[watch::Target]) {
+        let watched: HashSet<String> = watched.iter().map(|it| names::sanitized(&it.id)).collect();
+        let objects = self.store.list(kind::FILE_WATCH);
+        for object in objects.iter().filter(|it| !watched.contains(it.name())) {
+            let status = json!({
+                "monitorStartTime": null,
+                "lastEventTime": null,
+                "disableStatus": self.disable_status(kind::FILE_WATCH, object.name()),
+            });
+            self.store.set_status(kind::FILE_WATCH, object.name(), &status);
+        }
     }
 
     fn show_watch(&self, target: &str) {
         let Some(watched) = self.watched.objects.get(target) else { return };
+        let name = names::sanitized(target);
         let mut status = json!({
             "monitorStartTime": watched.started,
             "lastEventTime": watched.last_event,
-            "disableStatus": self.disable_status(target.strip_prefix("local:")),
+            "disableStatus": self.disable_status(kind::FILE_WATCH, &name),
         });
         if !watched.events.is_empty() {
             status["fileEvents"] = json!(watched.events);
@@ -143,20 +175,6 @@ impl Runtime {
         if !watched.error.is_empty() {
             status["error"] = json!(watched.error);
         }
-        self.store.set_status(kind::FILE_WATCH, &names::sanitized(target), &status);
+        self.store.set_status(kind::FILE_WATCH, &name, &status);
     }
-}
-
-/// The ignores of an object that somebody made.
-fn ignores(value: &Value) -> Vec<IgnoreDef> {
-    let texts = |it: &Value| -> Vec<String> {
-        let texts = it.as_array().into_iter().flatten().filter_map(Value::as_str);
-        texts.map(str::to_owned).collect()
-    };
-    let all = value.as_array().into_iter().flatten();
-    all.map(|it| IgnoreDef {
-        base_path: it["basePath"].as_str().unwrap_or_default().to_owned(),
-        patterns: texts(&it["patterns"]),
-    })
-    .collect()
 }

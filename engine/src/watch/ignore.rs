@@ -1,18 +1,10 @@
 //! Decides which changes do not count: the target's own ignores and the files that editors leave
 //! behind. The rules are those of Docker's ignore files as Tilt applies them.
-//!
-//! Nearly all patterns are plain globs, which are compiled into one set and matched at once. What
-//! a glob cannot express exactly goes to the slower matcher that defines the rules.
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::{collections::HashMap, path::Path, rc::Rc};
 
-use builtins::{docker::ignore::PathMatcher, golang::path};
+use builtins::docker::ignore::Rule;
 use engine_model::IgnoreDef;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Files of editors and tools that come and go beside the real ones.
 const EPHEMERAL: [&str; 14] = [
@@ -43,16 +35,6 @@ pub(super) struct Ignores {
     rules: Vec<Rc<Rule>>,
 }
 
-#[derive(Debug)]
-enum Rule {
-    /// A file or directory with all that is in it.
-    Below(PathBuf),
-    /// Patterns of which none keeps what another one leaves out.
-    Globs(GlobSet),
-    /// Any other patterns.
-    Patterns(PathMatcher),
-}
-
 impl Ignores {
     /// Whether a change of this path does not count.
     pub(super) fn matches(&self, path: &Path) -> bool {
@@ -61,72 +43,8 @@ impl Ignores {
 
     /// Whether nothing in this directory can count. In doubt it does.
     pub(super) fn matches_entire_dir(&self, dir: &Path) -> bool {
-        self.rules.iter().any(|rule| match &**rule {
-            Rule::Below(_) | Rule::Globs(_) => rule.matches(dir),
-            Rule::Patterns(matcher) => matcher.matches_entire_dir(&dir.to_string_lossy()),
-        })
+        self.rules.iter().any(|rule| rule.matches_entire_dir(dir))
     }
-}
-
-impl Rule {
-    /// A malformed definition is no rule, as in Tilt.
-    fn new(def: &IgnoreDef) -> Option<Self> {
-        let base = path::clean(&def.base_path);
-        if def.patterns.is_empty() {
-            return Some(Self::Below(PathBuf::from(base)));
-        }
-        let globs = globs(&base, &def.patterns).map(Self::Globs);
-        globs.or_else(|| PathMatcher::new(&base, &def.patterns).ok().map(Self::Patterns))
-    }
-
-    fn matches(&self, path: &Path) -> bool {
-        match self {
-            Self::Below(base) => path.starts_with(base),
-            Self::Globs(globs) => globs.is_match(path),
-            Self::Patterns(matcher) => matcher.matches(&path.to_string_lossy()),
-        }
-    }
-}
-
-/// The patterns as globs, or `None` if one of them means something else as a glob.
-fn globs(base: &str, patterns: &[String]) -> Option<GlobSet> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let pattern = pattern.trim();
-        if pattern.is_empty() {
-            continue;
-        }
-        let relative = path::clean(pattern);
-        if relative.starts_with('!') {
-            return None;
-        }
-        let absolute =
-            if path::is_abs(&relative) { relative } else { path::join(&[base, &relative]) };
-        if absolute == "/" || !is_plain_glob(&absolute) {
-            return None;
-        }
-        let mut add = |glob: &str| -> Option<()> {
-            set.add(GlobBuilder::new(glob).literal_separator(true).build().ok()?);
-            Some(())
-        };
-        add(&absolute)?;
-        if !absolute.ends_with("/**") {
-            add(&format!("{absolute}/**"))?;
-        }
-    }
-    set.build().ok()
-}
-
-/// Whether a pattern means the same to Docker and as a glob: Docker reads `?` as a character
-/// rather than a byte, knows no alternatives, has its own classes, and gives `**` a meaning
-/// beside other text.
-fn is_plain_glob(pattern: &str) -> bool {
-    let mut previous = "";
-    pattern.split('/').all(|part| {
-        let is_fine = if part == "**" { previous != "**" } else { !part.contains("**") };
-        previous = part;
-        is_fine && !part.contains(['\\', '[', ']', '{', '}', '?', '^', '\n'])
-    })
 }
 
 /// Ignores that were compiled already; thousands of targets usually share a few of them.
@@ -141,9 +59,7 @@ type RuleKey = (String, Vec<String>);
 
 impl IgnoreCache {
     pub(super) fn new() -> Self {
-        let patterns = EPHEMERAL.map(str::to_owned).to_vec();
-        let def = IgnoreDef { base_path: "/".to_owned(), patterns };
-        let ephemeral = Rule::new(&def).expect("the built-in patterns are well formed");
+        let ephemeral = Rule::new("/", &EPHEMERAL).expect("the built-in patterns are well formed");
         Self { ephemeral: Rc::new(ephemeral), rules: HashMap::new(), sets: HashMap::new() }
     }
 
@@ -156,7 +72,7 @@ impl IgnoreCache {
         }
         let mut rules = Vec::new();
         for (key, def) in keys.iter().zip(defs) {
-            let rule = self.rules.entry(key.clone()).or_insert_with(|| Rule::new(def).map(Rc::new));
+            let rule = self.rules.entry(key.clone()).or_insert_with(|| compile(def));
             rules.extend(rule.clone());
         }
         rules.push(Rc::clone(&self.ephemeral));
@@ -172,10 +88,13 @@ impl IgnoreCache {
     }
 }
 
+/// A malformed definition is no rule, as in Tilt.
+fn compile(def: &IgnoreDef) -> Option<Rc<Rule>> {
+    Rule::new(&def.base_path, &def.patterns).ok().map(Rc::new)
+}
+
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn ignores(base_path: &str, patterns: &[&str]) -> Rc<Ignores> {
@@ -240,49 +159,5 @@ mod tests {
         drop(first);
         cache.prune();
         assert!(cache.sets.is_empty() && cache.rules.is_empty());
-    }
-
-    fn pattern() -> impl Strategy<Value = String> {
-        let part = prop_oneof![
-            Just("**".to_owned()),
-            Just("*".to_owned()),
-            Just("..".to_owned()),
-            "[ab.é]{1,2}",
-            "[ab*]{1,3}",
-            "[ab?*{}^+$(|)!#~\\[\\]\\\\-]{1,4}",
-        ];
-        (prop_oneof![Just(""), Just("/"), Just("!"), Just(" ")], prop::collection::vec(part, 1..4))
-            .prop_map(|(mark, parts)| format!("{mark}{}", parts.join("/")))
-    }
-
-    fn file() -> impl Strategy<Value = String> {
-        let name = prop_oneof!["[ab.é]{1,3}", "[ab.{}^+$(|)!#~-]{1,3}"];
-        prop::collection::vec(name, 1..5).prop_map(|parts| format!("/{}", parts.join("/")))
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
-        #[test]
-        fn every_pattern_means_what_the_reference_matcher_says(
-            base in prop_oneof![Just("/"), Just("/a"), Just("/a/b"), Just("/a[b")],
-            patterns in prop::collection::vec(pattern(), 1..4),
-            files in prop::collection::vec(file(), 1..20),
-        ) {
-            let def = IgnoreDef { base_path: base.to_owned(), patterns: patterns.clone() };
-            let ours = Rule::new(&def);
-            let reference = PathMatcher::new(base, &patterns).ok();
-            prop_assert_eq!(ours.is_some(), reference.is_some());
-            let (Some(ours), Some(reference)) = (ours, reference) else { return Ok(()) };
-            let set = Ignores { rules: vec![Rc::new(ours)] };
-            for file in files {
-                let file = path::clean(&file);
-                prop_assert_eq!(set.matches(Path::new(&file)), reference.matches(&file), "{}", file);
-                prop_assert_eq!(
-                    set.matches_entire_dir(Path::new(&file)),
-                    reference.matches_entire_dir(&file),
-                    "directory {}", file
-                );
-            }
-        }
     }
 }

@@ -7,7 +7,7 @@ use builtins::golang::{
     url::{Url, UrlError},
 };
 use bytes::Bytes;
-use engine_model::HttpGetAction;
+use engine_model::{HttpGetAction, HttpHeader};
 use http_body_util::{BodyExt, Empty};
 use hyper::{
     Request, Response, StatusCode,
@@ -52,12 +52,12 @@ impl Target {
 }
 
 /// What a request says, besides what it asks for.
-fn headers(given: &[(String, String)]) -> HeaderMap {
+fn headers(given: &[HttpHeader]) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    for (name, value) in given {
+    for header in given {
         // Go refuses to send others, and so does not become ready; here they are left out.
-        let name = HeaderName::try_from(name.as_str());
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::try_from(value.as_str())) {
+        let name = HeaderName::try_from(header.name.as_str());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::try_from(header.value.as_str())) {
             headers.append(name, value);
         }
     }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc as StdArc, Mutex},
 };
 
-use engine_model::{ExecAction, HttpGetAction, TcpSocketAction};
+use engine_model::{ExecAction, HttpGetAction, HttpHeader, TcpSocketAction};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use tokio::{
@@ -165,7 +165,7 @@ async fn requests_say_who_asks_and_what_the_probe_says() {
     let headers = [("Host", "h"), ("accept", ""), ("User-Agent", "me"), ("X", "1"), ("X", "2")];
     let action = HttpGetAction {
         host: "127.0.0.1".to_owned(),
-        http_headers: headers.map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec(),
+        http_headers: headers.map(|(name, value)| header(name, value)).to_vec(),
         ..HttpGetAction::default()
     };
     let _ = http::attempt(&http::Target::new(&action, port).expect("a path")).await;
@@ -236,4 +236,8 @@ async fn refused_connections_read_as_in_go() {
     assert_eq!(action.attempt().await, Some((Verdict::Failure, text.clone())));
     let text = format!("Get \"http://127.0.0.1:{port}/a\": {text}");
     assert_eq!(http::attempt(&target(port, "/a")).await, Some((Verdict::Failure, text)));
+}
+
+fn header(name: &str, value: &str) -> HttpHeader {
+    HttpHeader { name: name.to_owned(), value: value.to_owned() }
 }

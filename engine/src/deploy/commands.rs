@@ -1,0 +1,154 @@
+//! Commands of updates that build and deploy: in which surroundings they run, and how they end.
+
+use std::{
+    path::PathBuf,
+    process::Stdio,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::oneshot;
+
+use crate::{
+    exec::{
+        self, Lifetime,
+        command::{self, Ended, Event, Run},
+        env::Colors,
+    },
+    logs::{Level, LogWriter},
+};
+
+/// What all commands find around them.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    base: Arc<[(String, String)]>,
+    host: String,
+    port: u16,
+    colors: Colors,
+}
+
+impl Surroundings {
+    /// Surroundings with this environment; `host` and `port` are where the engine answers.
+    #[must_use]
+    pub fn new(mut base: Vec<(String, String)>, host: &str, port: u16, colors: Colors) -> Self {
+        if let Some((_, path)) = base.iter_mut().find(|(name, _)| name == "PATH")
+            && let Some(with_us) = exec::own_name::child_path(path)
+        {
+            *path = with_us;
+        }
+        Self { base: base.into(), host: host.to_owned(), port, colors }
+    }
+
+    /// A variable.
+    #[must_use]
+    pub fn env(&self, name: &str) -> Option<&str> {
+        self.base.iter().find(|it| it.0 == name).map(|it| it.1.as_str())
+    }
+
+    /// A command in these surroundings, with more variables.
+    #[must_use]
+    pub fn run(&self, argv: Vec<String>, dir: PathBuf, env: &[String]) -> Run {
+        Run {
+            argv,
+            dir,
+            env: exec::env::child_env(&self.base, &self.host, self.port, self.colors, env),
+            path: self.env("PATH").unwrap_or_default().to_owned(),
+            probe: None,
+            lifetime: Lifetime::Task,
+        }
+    }
+
+    /// Whether a command that says nothing of interest succeeds.
+    pub async fn succeeds(&self, argv: Vec<String>) -> bool {
+        let Some((program, args)) = argv.split_first() else { return false };
+        let status = tokio::process::Command::new(program)
+            .args(args)
+            .env_clear()
+            .envs(self.base.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .status();
+        status.await.is_ok_and(|it| it.success())
+    }
+}
+
+/// Where a command's output goes.
+#[derive(Clone)]
+pub struct Output {
+    /// Messages below this level are of no interest.
+    pub level: Level,
+    write: Arc<dyn Fn(Level, &str) + Send + Sync>,
+}
+
+impl Output {
+    /// Writes with a function.
+    pub fn new(level: Level, write: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
+        Self { level, write: Arc::new(write) }
+    }
+
+    /// The same, without some of the lines.
+    #[must_use]
+    pub fn without(&self, is_unwanted: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        let write = Arc::clone(&self.write);
+        let line = Mutex::new(String::new());
+        Self::new(self.level, move |level, text| {
+            let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
+            for part in text.split_inclusive('\n') {
+                line.push_str(part);
+                if part.ends_with('\n') {
+                    let whole = std::mem::take(&mut *line);
+                    if !is_unwanted(&whole) {
+                        write(level, &whole);
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl From<LogWriter> for Output {
+    fn from(log: LogWriter) -> Self {
+        Self::new(log.level(), move |level, text| log.write(level, text))
+    }
+}
+
+/// Runs a command to its end, and says what it is first. Who stops waiting stops the command.
+pub async fn announced(run: Run, output: Output) -> Ended {
+    to_end(run, move |level, text| (output.write)(level, text)).await
+}
+
+/// Runs a command to its end, without a word about it but its own. Who stops waiting stops the command.
+pub async fn silently(run: Run, output: Output) -> Ended {
+    // How it ended is in what this returns.
+    let name = exec::shell_text(&run.argv);
+    let announcement = format!("Running cmd: {name}\n");
+    to_end(run, move |level, text| {
+        if text != announcement && !text.starts_with(&name) {
+            (output.write)(level, text);
+        }
+    })
+    .await
+}
+
+async fn to_end(run: Run, write: impl Fn(Level, &str) + Send + Sync + 'static) -> Ended {
+    let (sender, ended) = oneshot::channel();
+    let sender = Mutex::new(Some(sender));
+    let _handle = command::start_with(run, write, move |event| {
+        if let Event::Ended(ended) = event {
+            let sender = sender.lock().ok().and_then(|mut it| it.take());
+            if let Some(sender) = sender {
+                // Nobody waits any longer when the update was cancelled.
+                let _ = sender.send(ended);
+            }
+        }
+    });
+    ended.await.unwrap_or_else(|_| Ended {
+        pid: 0,
+        exit_code: -1,
+        reason: "the engine has ended".to_owned(),
+        started_at: None,
+        finished_at: std::time::SystemTime::now(),
+        stopped: true,
+    })
+}

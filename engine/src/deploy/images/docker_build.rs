@@ -1,0 +1,207 @@
+//! Builds one image from a Dockerfile.
+
+use std::{collections::HashMap, time::SystemTime};
+
+use engine_docker::{BuildEvent, BuildProblem, DockerError, Step as Stage, content_tag};
+use engine_formats::docker::{dockerfile::Dockerfile, reference::Reference, selector::RefSelector};
+use engine_model::{DockerBuild, ImageTarget};
+use tokio::task::spawn_blocking;
+
+use super::{
+    Built, Images, Origin, inputs,
+    memory::{self, Record},
+    progress::Progress,
+};
+use crate::{deploy::pipeline::Step, logs::Level};
+
+/// Builds an image, and gives it the names that it is known by.
+pub(super) async fn run(
+    images: &Images,
+    target: &ImageTarget,
+    build: &DockerBuild,
+    bases: &HashMap<String, Built>,
+    started: SystemTime,
+    step: &Step,
+    stages: &mut Vec<Stage>,
+) -> Result<Built, String> {
+    let build = prepared(images, target, build, bases).await?;
+    announce(&build, step);
+    step.say("Building image");
+    // What changes while it is built belongs to the next build, so the inputs are taken before.
+    let inputs = inputs::digest(images, target, &build).await.map_err(|it| it.to_string())?;
+    let before = inputs::local_bases(images, &build).await.map_err(|it| it.to_string())?;
+    let mut progress = Progress::default();
+    let mut on_event = |event: BuildEvent| {
+        if let BuildEvent::Step(stage) = &event {
+            take_stage(stages, stage);
+        }
+        for line in progress.lines(&event) {
+            step.write_with(line.fields, &line.text);
+        }
+    };
+    let result = images.shared.docker.build(&build, &mut on_event).await;
+    let image = result.map_err(|error| explain(&error, &build, step))?;
+    let tagged = tag_by_content(images, target, &image.id).await?;
+    let built = deployed(images, target, image.id, &tagged, started).await?;
+    if !inputs::is_open(&build)
+        && let Some(bases) = inputs::used_bases(images, &build, &before, stages).await
+    {
+        remember(images, inputs, Record::new(&built, bases)).await;
+    }
+    Ok(built)
+}
+
+/// A file that cannot be written costs a build after a restart, and nothing else.
+async fn remember(images: &Images, inputs: String, record: Record) {
+    images.memory(|it| it.remember(&inputs, record.clone()));
+    if let Some(file) = images.shared.file.clone() {
+        let kept = spawn_blocking(move || memory::keep(&file, inputs, record));
+        let _ = kept.await;
+    }
+}
+
+/// Stages are told again and again; one that has failed stays so.
+fn take_stage(stages: &mut Vec<Stage>, stage: &Stage) {
+    match stages.iter_mut().find(|it| it.digest == stage.digest) {
+        Some(known) => {
+            known.is_cached = stage.is_cached;
+            known.started = stage.started;
+            known.finished = stage.finished;
+            known.error = stage.error.clone().or(known.error.take());
+        }
+        None => stages.push(stage.clone()),
+    }
+}
+
+/// The build as the Docker engine is asked for it.
+pub(super) async fn prepared(
+    images: &Images,
+    target: &ImageTarget,
+    build: &DockerBuild,
+    bases: &HashMap<String, Built>,
+) -> Result<DockerBuild, String> {
+    let mut build = with_bases(target, build, bases)?;
+    build.platform = platform(images, build.platform).await.map_err(|it| it.to_string())?;
+    Ok(build)
+}
+
+/// The build with the names of what it is built from, as they are in this Docker engine.
+fn with_bases(
+    target: &ImageTarget,
+    build: &DockerBuild,
+    bases: &HashMap<String, Built>,
+) -> Result<DockerBuild, String> {
+    let mut build = build.clone();
+    if build.image_maps.is_empty() {
+        return Ok(build);
+    }
+    let mut dockerfile =
+        Dockerfile::parse(&build.dockerfile_contents).map_err(|it| it.to_string())?;
+    for name in &build.image_maps {
+        let base = bases.get(name).ok_or_else(|| format!("missing image dependency: {name}"))?;
+        let reference = Reference::parse(&base.deployed).map_err(|it| it.to_string())?;
+        let named = Reference::parse(&base.selector).map_err(|it| it.to_string())?;
+        let selector = RefSelector::new(named);
+        let selector = if base.is_exact { selector.exactly() } else { selector.by_name() };
+        if !dockerfile.replace_image(&selector, &reference, &build.args) {
+            return Err(format!(
+                "Could not inject image {name:?} into Dockerfile of image {:?}",
+                target.selector
+            ));
+        }
+    }
+    build.dockerfile_contents = dockerfile.to_string();
+    Ok(build)
+}
+
+/// What the Tiltfile or the environment says, else what the engine is.
+async fn platform(images: &Images, given: String) -> Result<String, DockerError> {
+    const KNOWN: [&str; 9] =
+        ["amd64", "arm64", "riscv64", "ppc64le", "s390x", "386", "mips64le", "mips64", "arm"];
+    if !given.is_empty() {
+        return Ok(given);
+    }
+    if let Some(default) = images.shared.surroundings.env("DOCKER_DEFAULT_PLATFORM") {
+        return Ok(default.to_owned());
+    }
+    let arch = images.shared.docker.server().await?.arch;
+    Ok(match arch.as_str() {
+        "arm" => "linux/arm/v7".to_owned(),
+        it if KNOWN.contains(&it) => format!("linux/{it}"),
+        _ => String::new(),
+    })
+}
+
+fn announce(build: &DockerBuild, step: &Step) {
+    let platform = match build.platform.as_str() {
+        "" => String::new(),
+        platform => format!(" for platform {platform}"),
+    };
+    let contents = &build.dockerfile_contents;
+    let lines = contents.strip_suffix('\n').unwrap_or(contents);
+    let lines: Vec<String> = lines.split('\n').map(|it| format!("  {it}")).collect();
+    let end = if contents.ends_with('\n') { "\n\n\n" } else { "\n\n" };
+    let text = format!("Building Dockerfile{platform}:\n{}{end}", lines.join("\n"));
+    step.log().write(Level::Info, &text);
+}
+
+/// Gives an image a name for its content.
+pub(super) async fn tag_by_content(
+    images: &Images,
+    target: &ImageTarget,
+    id: &str,
+) -> Result<Reference, String> {
+    let configured = Reference::parse(&target.selector).map_err(|it| it.to_string())?;
+    let tag = content_tag(id).ok_or_else(|| format!("digest too short: {id}"))?;
+    let tagged = configured.name_only().with_tag(&tag).map_err(|it| it.to_string())?;
+    images.shared.docker.tag(id, &tagged).await.map_err(|it| it.to_string())?;
+    Ok(tagged)
+}
+
+/// Gives an image the name that Compose looks for.
+pub(super) async fn deployed(
+    images: &Images,
+    target: &ImageTarget,
+    id: String,
+    tagged: &Reference,
+    started: SystemTime,
+) -> Result<Built, String> {
+    let configured = Reference::parse(&target.selector).map_err(|it| it.to_string())?;
+    let deployed = if configured.tag.is_some() {
+        configured
+    } else {
+        tagged.name_only().with_tag("latest").map_err(|it| it.to_string())?
+    };
+    let source = if id.is_empty() { tagged.familiar() } else { id.clone() };
+    let named = images.shared.docker.tag(&source, &deployed).await;
+    named.map_err(|it| format!("Error response from daemon: {it}"))?;
+    Ok(Built {
+        id,
+        tagged: tagged.familiar(),
+        deployed: deployed.familiar(),
+        started,
+        selector: target.selector.clone(),
+        is_exact: target.match_exact,
+        origin: Origin::ThisRun,
+    })
+}
+
+/// The words that the update ends with. What to do about it is said beside them.
+fn explain(error: &DockerError, build: &DockerBuild, step: &Step) -> String {
+    match error {
+        DockerError::Build(failed) => {
+            if let BuildProblem::Dockerfile { line } = failed.problem
+                && let Some(text) = build.dockerfile_contents.lines().nth(line.saturating_sub(1))
+            {
+                step.say(&format!("Dockerfile:{line}: {text}"));
+            }
+            if let Some(hint) = failed.hint() {
+                step.say(hint);
+            }
+            format!("ImageBuild: {error}")
+        }
+        // The files of the context are read before anybody is asked to build.
+        DockerError::File { .. } => error.to_string(),
+        _ => format!("ImageBuild: {error}"),
+    }
+}

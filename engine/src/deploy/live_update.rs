@@ -1,0 +1,254 @@
+//! Brings changed files into running containers.
+//!
+//! Each container that can be updated has a helper of ours, which needs nothing from it: no shell, no `tar`, no root.
+//! Files are read once and go to all helpers at once; each batch is one round trip. Where no helper can run, Docker
+//! unpacks an archive instead.
+
+mod batch;
+mod commands;
+mod place;
+mod session;
+mod sidecar;
+mod upload;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use engine_core::live_update::{Container, Outcome, RunError, Update, permission_denied};
+use engine_docker::{Archive, Docker, Filter, PathMapping};
+use engine_helper::protocol::Refusal;
+use futures_util::future::join_all;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::spawn_blocking,
+};
+
+pub use sidecar::{Sidecar, Sidecars};
+
+use crate::logs::LogWriter;
+use session::Answer;
+use sidecar::{End, Job};
+
+/// Pieces of a batch that wait for one container.
+const BACKLOG: usize = 4;
+
+/// Changes for some containers, and where they are to be written about.
+#[derive(Debug)]
+pub struct LiveUpdate {
+    /// The engine that the containers run on.
+    pub docker: Docker,
+    /// The changes.
+    pub update: Arc<Update>,
+    /// The ways to those of the containers that run.
+    pub sidecars: Vec<Option<Sidecar>>,
+    /// Where all of it is told.
+    pub log: LogWriter,
+}
+
+/// How the files of one container got there.
+#[derive(Debug)]
+enum Synced {
+    /// They are there; the commands are still to be run.
+    Files,
+    /// They are there, and the commands have been run.
+    All { exec_error: Option<String> },
+    /// They are not there.
+    Failed(String),
+    /// The container is gone.
+    Abandoned,
+}
+
+impl LiveUpdate {
+    /// Updates all containers at once; says of each how that ended.
+    pub async fn run(self, filter: Filter) -> Vec<(Container, Outcome)> {
+        // One call: there may be thousands of lines.
+        self.log.info(&self.update.announcement().join("\n"));
+        let paths = paths(&self.update);
+        let archive = match spawn_blocking(move || Archive::of_paths(&paths, &filter)).await {
+            Ok(Ok(archive)) => Arc::new(archive),
+            Ok(Err(error)) => return self.all_failed(&error),
+            Err(error) => return self.all_failed(&error),
+        };
+        let deletions: Arc<[String]> =
+            self.update.deletions.iter().map(|it| it.container.to_string()).collect();
+        let synced = self.sync(&archive, &deletions).await;
+        let finished =
+            self.update.containers.iter().zip(synced).map(async |(container, synced)| {
+                let outcome = self.finish(container, synced).await;
+                self.tell(container, &outcome);
+                (container.clone(), outcome)
+            });
+        join_all(finished).await
+    }
+
+    fn all_failed(&self, error: &dyn std::error::Error) -> Vec<(Container, Outcome)> {
+        let failed = Outcome::Failed(format!("copying changed files: {error}"));
+        let containers = self.update.containers.iter();
+        containers
+            .inspect(|it| self.tell(it, &failed))
+            .map(|it| (it.clone(), failed.clone()))
+            .collect()
+    }
+
+    fn tell(&self, container: &Container, outcome: &Outcome) {
+        let name = container.display_name();
+        match outcome {
+            Outcome::Failed(_) => self.log.info(&format!("  → Failed to update container {name}")),
+            Outcome::Synced { .. } => self.log.info(&format!("  → Container {name} updated!")),
+            Outcome::Abandoned => {}
+        }
+    }
+
+    /// Brings the files into all containers: through their helpers, once more where that makes sense, and then
+    /// without helpers.
+    async fn sync(&self, archive: &Arc<Archive>, deletions: &Arc<[String]>) -> Vec<Synced> {
+        let n = self.update.containers.len();
+        let mut synced: Vec<Option<Synced>> = (0..n).map(|_| None).collect();
+        let mut hopeless: Vec<usize> = (0..n).filter(|at| self.sidecars[*at].is_none()).collect();
+        let mut trying: Vec<usize> = (0..n).filter(|at| self.sidecars[*at].is_some()).collect();
+        for is_first in [true, false] {
+            let mut again = Vec::new();
+            for (at, end) in self.try_helpers(&trying, archive, deletions, is_first).await {
+                match end {
+                    Ok(Some(End::Answered { answer, .. })) if answer.has_missing && is_first => {
+                        again.push(at);
+                    }
+                    Ok(Some(End::Broke)) if is_first => again.push(at),
+                    Ok(Some(End::Broke)) => hopeless.push(at),
+                    Ok(Some(End::Hopeless(reason))) => {
+                        self.log.debug(&format!("Without a helper in the container: {reason}"));
+                        hopeless.push(at);
+                    }
+                    Ok(Some(End::Answered { answer, leaves_runs })) => {
+                        synced[at] = Some(self.judge(at, answer, leaves_runs));
+                    }
+                    Ok(None) => synced[at] = Some(Synced::Abandoned),
+                    Err(error) => synced[at] = Some(Synced::Failed(error)),
+                }
+            }
+            trying = again;
+        }
+        let containers: Vec<Container> =
+            hopeless.iter().map(|at| self.update.containers[*at].clone()).collect();
+        let uploaded = upload::update(&self.docker, &containers, deletions, archive).await;
+        for (at, result) in hopeless.into_iter().zip(uploaded) {
+            synced[at] = Some(result.map_or_else(Synced::Failed, |()| Synced::Files));
+        }
+        synced.into_iter().map(|it| it.unwrap_or(Synced::Abandoned)).collect()
+    }
+
+    /// Sends one batch to some helpers. What they confirm to have is left out, unless they have failed to before.
+    async fn try_helpers(
+        &self,
+        trying: &[usize],
+        archive: &Arc<Archive>,
+        deletions: &Arc<[String]>,
+        trusts: bool,
+    ) -> Vec<(usize, Result<Option<End>, String>)> {
+        let sidecars: Vec<Sidecar> =
+            trying.iter().filter_map(|at| self.sidecars[*at].clone()).collect();
+        if sidecars.is_empty() {
+            return Vec::new();
+        }
+        let (mut readers, mut ends) = (Vec::new(), Vec::new());
+        for sidecar in &sidecars {
+            let (reader, pieces) = mpsc::channel(BACKLOG);
+            let (ended, end) = oneshot::channel();
+            let (runs, log) = (self.update.runs.clone(), self.log.clone());
+            readers.push(reader);
+            ends.push(async move {
+                sidecar.update(Job { pieces, runs, log, ended }).await.ok()?;
+                end.await.ok()
+            });
+        }
+        let known = if trusts { sidecars.clone() } else { Vec::new() };
+        let (archive, deleted) = (Arc::clone(archive), Arc::clone(deletions));
+        let sending = spawn_blocking(move || batch::send(&deleted, &archive, &known, readers));
+        let (sent, ends) = tokio::join!(sending, join_all(ends));
+        let sent = match sent {
+            Ok(Ok(sent)) => Ok(sent),
+            Ok(Err(error)) => Err(format!("copying changed files: {error}")),
+            Err(error) => Err(format!("copying changed files: {error}")),
+        };
+        let mut results = Vec::new();
+        for ((at, sidecar), end) in trying.iter().zip(&sidecars).zip(ends) {
+            let is_good =
+                matches!(&end, Some(End::Answered { answer, .. }) if answer.refused.is_empty());
+            match &sent {
+                Ok(sent) if is_good && !self.update.is_initial => sidecar.remember(deletions, sent),
+                _ => sidecar.forget(),
+            }
+            results.push((*at, sent.as_ref().map(|_| end).map_err(Clone::clone)));
+        }
+        results
+    }
+
+    /// What the answer of a helper means.
+    fn judge(&self, at: usize, answer: Answer, leaves_runs: bool) -> Synced {
+        if let Some((refusal, message)) = answer.refused.into_iter().next() {
+            let error = format!("copying changed files: {message}");
+            let is_denied = refusal == Refusal::Denied;
+            return Synced::Failed(if is_denied { permission_denied(&error) } else { error });
+        }
+        if leaves_runs {
+            return Synced::Files;
+        }
+        let Some((run, end)) = answer.ended else { return Synced::All { exec_error: None } };
+        let (container, runs) = (&self.update.containers[at], &self.update.runs);
+        let argv = runs.get(run).map(|it| it.argv.as_slice()).unwrap_or_default();
+        match RunError::of(container, argv, end) {
+            None => Synced::All { exec_error: None },
+            Some(RunError::Command(error)) => Synced::All { exec_error: Some(error) },
+            Some(RunError::Container(error)) => Synced::Failed(error),
+        }
+    }
+
+    /// Runs the commands, and restarts the container if that is asked for.
+    async fn finish(&self, container: &Container, synced: Synced) -> Outcome {
+        let exec_error = match synced {
+            Synced::All { exec_error } => exec_error,
+            Synced::Failed(error) => return Outcome::Failed(error),
+            Synced::Abandoned => return Outcome::Abandoned,
+            Synced::Files => {
+                match commands::run(&self.docker, container, &self.update.runs, &self.log).await {
+                    Ok(()) => None,
+                    Err(RunError::Command(error)) => Some(error),
+                    Err(RunError::Container(error)) => return Outcome::Failed(error),
+                }
+            }
+        };
+        if self.update.restarts
+            && exec_error.is_none()
+            && let Err(error) = self.docker.restart(&container.id).await
+        {
+            return Outcome::Failed(format!("ContainerRestart: {error}"));
+        }
+        // What the helpers have is known to those who talk to them.
+        Outcome::Synced { sent: BTreeMap::new(), exec_error }
+    }
+}
+
+fn paths(update: &Update) -> Vec<PathMapping> {
+    let copies = update.copies.iter().map(|it| &it.mapping);
+    copies
+        .map(|it| PathMapping {
+            local: PathBuf::from(&*it.local),
+            container: it.container.to_string(),
+        })
+        .collect()
+}
+
+/// All files below some paths that are not ignored, sorted; paths that are not there have none.
+pub fn list(roots: &[Arc<str>], filter: &Filter) -> Result<Vec<Arc<str>>, String> {
+    let mut files: Vec<Arc<str>> = Vec::new();
+    for root in roots {
+        let found = filter.files_below(Path::new(&**root)).map_err(|error| error.to_string())?;
+        files.extend(found.iter().map(|it| Arc::from(it.to_string_lossy())));
+    }
+    files.sort();
+    files.dedup();
+    Ok(files)
+}

@@ -1,0 +1,194 @@
+//! One task for each container that can be updated: it keeps a helper ready there between saves.
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use engine_core::live_update::Run;
+use engine_docker::{Container, Docker};
+use jiff::Timestamp;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
+
+use super::{
+    batch::{Piece, Sent, SentFiles},
+    place::Place,
+    session::{Answer, Session},
+};
+use crate::logs::LogWriter;
+
+/// Orders that wait for a container; there is hardly ever more than one.
+const BACKLOG: usize = 4;
+
+/// All containers that can be updated.
+#[derive(Debug, Default)]
+pub struct Sidecars {
+    known: HashMap<String, Sidecar>,
+    /// They end with their containers, or with this.
+    tasks: JoinSet<()>,
+}
+
+/// The way to the helper of a container.
+#[derive(Clone, Debug)]
+pub struct Sidecar {
+    owner: Arc<str>,
+    /// When the container was started.
+    started: Option<Timestamp>,
+    orders: mpsc::Sender<Order>,
+    sent: Arc<Mutex<SentFiles>>,
+}
+
+/// Something for a helper.
+#[derive(Debug)]
+enum Order {
+    /// The container was started (again): get ready.
+    GetReady,
+    /// A batch.
+    Update(Job),
+}
+
+/// A batch for a helper.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) pieces: mpsc::Receiver<Piece>,
+    pub(super) runs: Vec<Run>,
+    pub(super) log: LogWriter,
+    pub(super) ended: oneshot::Sender<End>,
+}
+
+/// How a batch ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The helper has answered.
+    Answered {
+        answer: Answer,
+        /// Whether the commands are still to be run, as whoever the container runs as.
+        leaves_runs: bool,
+    },
+    /// The stream broke, as containers that are restarted do to it; another try makes sense.
+    Broke,
+    /// There is no helper for this container, for this reason.
+    Hopeless(String),
+}
+
+impl Sidecars {
+    /// These are the containers of a resource that run: each gets a helper before anybody saves a file.
+    pub fn observe(&mut self, docker: &Docker, owner: &Arc<str>, containers: &[&Container]) {
+        while self.tasks.try_join_next().is_some() {}
+        let is_there = |id: &str| containers.iter().any(|it| it.id == id);
+        self.known.retain(|id, it| it.owner != *owner || is_there(id));
+        for container in containers {
+            match self.known.get_mut(&container.id) {
+                Some(known) if known.started == container.started => {}
+                Some(known) => {
+                    known.started = container.started;
+                    // If it has other things to do it finds out by itself.
+                    let _ = known.orders.try_send(Order::GetReady);
+                }
+                None => {
+                    let (orders, queue) = mpsc::channel(BACKLOG);
+                    let _ = orders.try_send(Order::GetReady);
+                    self.tasks.spawn(serve(docker.clone(), Place::of(container), queue));
+                    let (owner, started) = (Arc::clone(owner), container.started);
+                    let sidecar = Sidecar { owner, started, orders, sent: Arc::default() };
+                    self.known.insert(container.id.clone(), sidecar);
+                }
+            }
+        }
+    }
+
+    /// Only these resources have containers that can be updated.
+    pub fn retain(&mut self, owners: &[&str]) {
+        self.known.retain(|_, it| owners.contains(&&*it.owner));
+    }
+
+    /// The way to a container, if it runs.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<Sidecar> {
+        self.known.get(id).cloned()
+    }
+}
+
+impl Sidecar {
+    /// Hands over a batch; fails if the container is gone.
+    pub(super) async fn update(&self, job: Job) -> Result<(), Gone> {
+        self.orders.send(Order::Update(job)).await.map_err(|_| Gone)
+    }
+
+    /// What the container was sent for a path.
+    pub(super) fn sent(&self, path: &Path) -> Option<Sent> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
+    /// A batch has arrived.
+    pub(super) fn remember(&self, deletions: &[String], sent: &SentFiles) {
+        let mut known = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in deletions {
+            known.remove(Path::new(path.trim_start_matches('/')));
+        }
+        known.extend(sent.iter().map(|(path, sent)| (path.clone(), *sent)));
+    }
+
+    /// Nobody knows any more what is in the container.
+    pub(super) fn forget(&self) {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// The container is gone.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+/// How the helper of a container does.
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    None,
+    Ready(Session),
+    Hopeless(String),
+}
+
+/// Does what is ordered, until nobody can order anything any more.
+async fn serve(docker: Docker, place: Place, mut orders: mpsc::Receiver<Order>) {
+    let mut state = State::None;
+    while let Some(order) = orders.recv().await {
+        match order {
+            Order::GetReady => state = open(&docker, &place).await,
+            Order::Update(job) => {
+                if matches!(state, State::None) {
+                    state = open(&docker, &place).await;
+                }
+                state = update(&place, state, job).await;
+            }
+        }
+    }
+}
+
+async fn open(docker: &Docker, place: &Place) -> State {
+    match Session::open(docker, place).await {
+        Ok(session) => State::Ready(session),
+        Err(error) => State::Hopeless(error.to_string()),
+    }
+}
+
+async fn update(place: &Place, state: State, mut job: Job) -> State {
+    let (state, end) = match state {
+        State::Ready(mut session) => {
+            let leaves_runs = !place.is_roots();
+            let runs = if leaves_runs { &[] } else { job.runs.as_slice() };
+            match session.update(&mut job.pieces, runs, &job.log).await {
+                Ok(answer) => (State::Ready(session), End::Answered { answer, leaves_runs }),
+                Err(_) => (State::None, End::Broke),
+            }
+        }
+        State::Hopeless(reason) => (State::Hopeless(reason.clone()), End::Hopeless(reason)),
+        State::None => (State::None, End::Broke),
+    };
+    // Whoever ordered it may have stopped waiting.
+    let _ = job.ended.send(end);
+    state
+}

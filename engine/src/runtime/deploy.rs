@@ -1,0 +1,219 @@
+//! Updates that build and deploy, seen from the loop: they are started, reported and cancelled here.
+
+use std::{collections::HashMap, sync::Arc, time::SystemTime};
+
+use engine_core::resource::{ResourceName, UpdateId};
+use engine_docker::Step as Stage;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::{Message, Runtime, clock, commands::build_span, docker::Seen, services::Applied};
+use crate::{
+    api::kind,
+    deploy::{self, Order, Report, Tools, images::Built},
+};
+
+/// Updates that run. Dropping them ends what they do.
+#[derive(Debug, Default)]
+pub(super) struct Deploys {
+    tasks: JoinSet<()>,
+    running: HashMap<UpdateId, (ResourceName, AbortHandle)>,
+}
+
+/// What became known of an update.
+#[derive(Debug)]
+pub(super) enum Progress {
+    /// It goes on.
+    Report(Box<Report>),
+    /// It has ended, with what went wrong.
+    Ended(Result<(), String>),
+}
+
+impl Runtime {
+    pub(super) fn start_deploy(
+        &mut self,
+        id: UpdateId,
+        resource: &ResourceName,
+        is_full_rebuild: bool,
+    ) {
+        let manifest = self.scheduler.resource(resource).map(|it| Arc::clone(&it.manifest));
+        let (Some(manifest), Some(tools)) = (manifest, self.tools()) else {
+            let reason = self.docker.as_ref().and_then(|it| it.client.as_ref().err());
+            let error = reason.map_or("Docker cannot be used".to_owned(), ToString::to_string);
+            return self.end_update(id, resource, Some(error));
+        };
+        let log = self.logs.writer(resource, &build_span(id));
+        let order = Order { manifest, is_full_rebuild, log };
+        let (messages, name) = (self.messages.clone(), Arc::clone(resource));
+        let task = self.deploys.tasks.spawn(async move {
+            let send = |progress| {
+                // Nobody listens when the engine ends.
+                let _ = messages.send(Message::Deploy(id, Arc::clone(&name), Box::new(progress)));
+            };
+            let ended =
+                deploy::service(order, &tools, |it| send(Progress::Report(Box::new(it)))).await;
+            if ended.is_err()
+                && let Err(error) = tools.docker.server().await
+            {
+                // Whoever hears of the end knows then what the reason was.
+                let _ = messages.send(Message::Docker(Seen::Lost(error.to_string())));
+            }
+            send(Progress::Ended(ended));
+        });
+        self.deploys.running.insert(id, (Arc::clone(resource), task));
+    }
+
+    fn tools(&self) -> Option<Tools> {
+        let docker = self.docker.as_ref()?;
+        let client = docker.client.as_ref().ok()?.clone();
+        let images = docker.images.clone()?;
+        Some(Tools { docker: client, compose: docker.compose.clone(), images })
+    }
+
+    /// Whether an update of a resource runs.
+    pub(super) fn is_deploying(&self, resource: &str) -> bool {
+        self.deploys.running.values().any(|(it, _)| &**it == resource)
+    }
+
+    pub(super) fn cancel_deploy(&mut self, id: UpdateId) {
+        if let Some((resource, task)) = self.deploys.running.remove(&id) {
+            task.abort();
+            self.builds_canceled(&resource);
+            self.end_update(id, &resource, Some("build canceled".to_owned()));
+        }
+    }
+
+    pub(super) fn take_progress(
+        &mut self,
+        id: UpdateId,
+        resource: &ResourceName,
+        progress: Progress,
+    ) {
+        if !self.deploys.running.contains_key(&id) {
+            return;
+        }
+        match progress {
+            Progress::Report(report) => self.take_report(resource, *report),
+            Progress::Ended(result) => {
+                self.deploys.running.remove(&id);
+                while self.deploys.tasks.try_join_next().is_some() {}
+                self.end_update(id, resource, result.err());
+                self.observe(resource);
+            }
+        }
+    }
+
+    fn take_report(&mut self, resource: &ResourceName, report: Report) {
+        match report {
+            Report::Building { image, started } => {
+                let status = json!({"building": {"startedAt": micro(started)}});
+                self.show_build(resource, &image, &status);
+            }
+            Report::Ended { image, result, stages, started } => {
+                self.image_ended(resource, &image, &result, &stages, started);
+            }
+            Report::Applied { started, result } => {
+                let error = result.as_ref().err().cloned();
+                let applied = Applied { started, finished: SystemTime::now(), error };
+                self.service_applied(resource, applied, result.ok().flatten().map(|it| *it));
+            }
+        }
+    }
+
+    fn image_ended(
+        &mut self,
+        resource: &ResourceName,
+        image: &str,
+        result: &Result<Built, String>,
+        stages: &[Stage],
+        started: Option<SystemTime>,
+    ) {
+        if let Some(started) = started {
+            let mut completed =
+                json!({"startedAt": micro(started), "finishedAt": micro(SystemTime::now())});
+            let mut status = json!({});
+            match result {
+                Ok(built) => status["ref"] = json!(built.tagged),
+                Err(error) => completed["error"] = json!(self.logs.scrubber().scrub(error)),
+            }
+            status["completed"] = completed;
+            if !stages.is_empty() {
+                status["stageStatuses"] = stages.iter().map(stage).collect();
+            }
+            self.show_build(resource, image, &status);
+        }
+        if let Ok(built) = result {
+            let status = json!({
+                "image": built.deployed,
+                "imageFromCluster": built.deployed,
+                "imageFromLocal": built.deployed,
+                "buildStartTime": micro(built.started),
+            });
+            self.store.set_status(kind::IMAGE_MAP, image, &status);
+            self.image_built(image, clock::of_system(built.started));
+        }
+    }
+
+    /// Builds that ran are over.
+    fn builds_canceled(&self, resource: &ResourceName) {
+        let manifest = self.scheduler.resource(resource).map(|it| Arc::clone(&it.manifest));
+        let images =
+            manifest.as_ref().and_then(|it| it.image_targets.as_deref()).unwrap_or_default();
+        for image in images {
+            let names = [
+                (kind::DOCKER_IMAGE, &image.docker_image_name),
+                (kind::CMD_IMAGE, &image.cmd_image_name),
+            ];
+            for (kind, name) in names {
+                let status = self.store.get(kind, name).map(|it| it.status());
+                let Some(started) = status.and_then(|it| it["building"].get("startedAt").cloned())
+                else {
+                    continue;
+                };
+                let completed = json!({
+                    "startedAt": started,
+                    "finishedAt": micro(SystemTime::now()),
+                    "error": "build canceled",
+                });
+                self.store.set_status(kind, name, &json!({"completed": completed}));
+            }
+        }
+    }
+
+    /// Shows how the build of an image does, whichever way it is built.
+    fn show_build(&self, resource: &ResourceName, image: &str, status: &Value) {
+        let manifest = self.scheduler.resource(resource).map(|it| Arc::clone(&it.manifest));
+        let images =
+            manifest.as_ref().and_then(|it| it.image_targets.as_deref()).unwrap_or_default();
+        let Some(target) = images.iter().find(|it| it.image_map_name == image) else { return };
+        if !target.docker_image_name.is_empty() {
+            self.store.set_status(kind::DOCKER_IMAGE, &target.docker_image_name, status);
+        }
+        if !target.cmd_image_name.is_empty() {
+            self.store.set_status(kind::CMD_IMAGE, &target.cmd_image_name, status);
+        }
+    }
+}
+
+fn stage(stage: &Stage) -> Value {
+    let mut shown = json!({"name": stage.name});
+    if stage.is_cached {
+        shown["cached"] = json!(true);
+    }
+    let time = |it: Timestamp| json!(micro(it.into()));
+    if let Some(started) = stage.started {
+        shown["startedAt"] = time(started);
+    }
+    if let Some(finished) = stage.finished {
+        shown["finishedAt"] = time(finished);
+    }
+    if let Some(error) = &stage.error {
+        shown["error"] = json!(error);
+    }
+    shown
+}
+
+fn micro(time: SystemTime) -> String {
+    clock::micro(clock::of_system(time))
+}

@@ -1,0 +1,307 @@
+//! Changed files in running containers: what gets there, what follows, and when only a build helps.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::PathBuf,
+    process::Command,
+};
+
+use crate::{
+    ground::{Project, docker, until},
+    instance::Instance,
+};
+
+/// A service with a live update, which runs.
+struct Running {
+    instance: Instance,
+    project: Project,
+}
+
+impl Running {
+    /// Starts a service `web` with the files of `src` in `/app`.
+    fn start(dockerfile: &str, steps: &str, more: &str) -> Option<Self> {
+        let tiltfile = format!(
+            "docker_compose('compose.yml', project_name='PROJECT')\n\
+             docker_build('PROJECT-web', '.', live_update=[{steps}])\n"
+        );
+        let project = Project::new(&tiltfile, "")?;
+        let more: String = more.lines().flat_map(|it| ["    ", it, "\n"]).collect();
+        let service = format!(
+            "services:\n  web:\n    image: {}-web\n    stop_grace_period: 0s\n    network_mode: none\n{more}",
+            project.name
+        );
+        project.write("compose.yml", &service);
+        // Images of two tests must not be the same one, as each test removes its own.
+        project.write("Dockerfile", &format!("{dockerfile}LABEL of={}\n", project.name));
+        project.write(".dockerignore", "home\nlog\n");
+        project.write("src/a", "first\n");
+        project.write("src/old", "old\n");
+        Some(Self::up(project))
+    }
+
+    fn up(mut project: Project) -> Self {
+        let mut instance = project.up();
+        until(&mut instance, "web", "ok", "ok");
+        Self { instance, project }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.instance.dir.path().join("src").join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("it is in the folder")).expect("it can be made");
+        fs::write(path, text).expect("it can be written");
+    }
+
+    fn container(&self) -> String {
+        self.project.containers("web").first().cloned().unwrap_or_default()
+    }
+
+    /// What a command prints in the container.
+    fn inside(&self, command: &str) -> String {
+        docker(&["exec", &self.container(), "sh", "-c", command])
+    }
+
+    fn until_inside(&mut self, command: &str, expected: &str) {
+        let project = &self.project;
+        self.instance.until(&format!("`{command}` is {expected:?}"), |_| {
+            let container = project.containers("web").first().cloned().unwrap_or_default();
+            docker(&["exec", &container, "sh", "-c", command]) == expected
+        });
+    }
+
+    /// Waits until a file has a content, in a container that has no programs.
+    fn until_copied(&mut self, path: &str, expected: &str) {
+        let project = &self.project;
+        let copy = self.instance.dir.path().join("home/copy");
+        self.instance.until(&format!("{path} is {expected:?}"), |_| {
+            let container = project.containers("web").first().cloned().unwrap_or_default();
+            let copied = Command::new("docker")
+                .args(["cp", &format!("{container}:{path}"), &copy.display().to_string()])
+                .output()
+                .expect("docker is in the PATH");
+            copied.status.success()
+                && fs::read_to_string(&copy).is_ok_and(|it| it.trim_end() == expected)
+        });
+    }
+
+    fn until_log(&mut self, text: &str) {
+        self.instance.until(&format!("the log has {text:?}"), |it| it.log().contains(text));
+    }
+}
+
+const BUSYBOX: &str = "FROM busybox\nCOPY src /app\nCMD [\"sh\", \"-c\", \"exec sleep 1000\"]\n";
+const SYNC: &str = "sync('src', '/app')";
+
+#[test]
+fn what_changes_here_changes_in_the_container() {
+    let Some(mut web) = Running::start(BUSYBOX, SYNC, "") else { return };
+    let container = web.container();
+
+    web.write("a", "second\n");
+    web.until_inside("cat /app/a", "second");
+    web.until_log("→ Container");
+
+    // A shorter text leaves nothing of the longer one.
+    web.write("a", "x");
+    web.until_inside("cat /app/a", "x");
+
+    fs::rename(web.path("old"), web.path("new")).expect("it can be renamed");
+    web.until_inside("cat /app/new; ls /app/old 2>/dev/null", "old");
+
+    fs::set_permissions(web.path("new"), fs::Permissions::from_mode(0o750)).expect("it is ours");
+    web.until_inside("stat -c %a /app/new", "750");
+
+    symlink("new", web.path("link")).expect("it can be made");
+    web.until_inside("readlink /app/link", "new");
+
+    fs::create_dir(web.path("empty")).expect("it can be made");
+    web.until_inside("ls -d /app/empty", "/app/empty");
+
+    web.write("deep/er/file", "deep\n");
+    web.until_inside("cat /app/deep/er/file", "deep");
+    fs::remove_dir_all(web.path("deep")).expect("it can be removed");
+    web.until_inside("ls -d /app/deep 2>/dev/null; echo gone", "gone");
+
+    let big = "0123456789abcdef".repeat(200_000);
+    web.write("big", &big);
+    web.until_inside("wc -c < /app/big", &big.len().to_string());
+
+    assert_eq!(web.container(), container, "it was replaced:\n{}", web.instance.log());
+    assert_eq!(web.inside("ls -A / | grep engine"), "", "the helper is not to be found");
+}
+
+#[test]
+fn no_save_is_lost_however_they_come() {
+    let Some(mut web) = Running::start(BUSYBOX, SYNC, "") else { return };
+    let container = web.container();
+    for round in 0..50 {
+        web.write("a", &format!("{round}\n"));
+        web.write(&format!("f{}", round % 3), &format!("{round}\n"));
+        if round % 7 == 0 {
+            let _ = fs::remove_file(web.path("f1"));
+        }
+    }
+    for i in 0..300 {
+        web.write(&format!("many/f{i}"), &format!("{i}\n"));
+    }
+    let listing = "cd /app && find . -type f | sort | xargs md5sum";
+    let here = Command::new("sh")
+        .args(["-c", &listing.replace("/app", ".")])
+        .current_dir(web.path(""))
+        .output()
+        .expect("it starts");
+    web.until_inside(listing, String::from_utf8_lossy(&here.stdout).trim());
+    assert_eq!(web.container(), container, "it was replaced:\n{}", web.instance.log());
+}
+
+#[test]
+fn a_container_that_was_restarted_or_replaced_is_updated_as_before() {
+    let Some(mut web) = Running::start(BUSYBOX, SYNC, "") else { return };
+    web.write("a", "before\n");
+    web.until_inside("cat /app/a", "before");
+    docker(&["restart", "--time", "0", &web.container()]);
+    until(&mut web.instance, "web", "ok", "ok");
+    web.write("a", "restarted\n");
+    web.until_inside("cat /app/a", "restarted");
+
+    // A new container has what the image has; it gets all that changed since.
+    let compose = web.instance.dir.path().join("compose.yml");
+    let args = ["-f", &compose.display().to_string(), "-p", &web.project.name];
+    docker(&[&["compose"], &args[..], &["up", "--detach", "--force-recreate", "web"]].concat());
+    web.until_inside("cat /app/a", "restarted");
+    web.write("a", "replaced\n");
+    web.until_inside("cat /app/a", "replaced");
+}
+
+#[test]
+fn commands_run_after_the_files_they_are_for() {
+    let steps = "sync('src', '/app'), run('cat /app/a >> /ran; echo told', trigger=['src/a']), \
+                 run('test ! -e /app/bad')";
+    let Some(mut web) = Running::start(BUSYBOX, steps, "") else { return };
+    web.write("old", "other\n");
+    web.until_inside("cat /app/old", "other");
+    assert_eq!(web.inside("cat /ran 2>/dev/null"), "", "no file was changed that it is for");
+
+    web.write("a", "run\n");
+    web.until_inside("cat /ran", "run");
+    web.until_log("│ told");
+    assert!(web.instance.log().contains("[CMD 1/2] sh -c cat /app/a >> /ran; echo told"));
+
+    let container = web.container();
+    web.write("bad", "bad\n");
+    web.until_log("command \"test ! -e /app/bad\" failed with exit code: 1");
+    until(&mut web.instance, "web", "error", "ok");
+    assert_eq!(web.inside("cat /app/bad"), "bad", "the file is there nevertheless");
+    fs::remove_file(web.path("bad")).expect("it can be removed");
+    until(&mut web.instance, "web", "ok", "ok");
+    assert_eq!(web.container(), container, "a command that fails is no reason for a build");
+}
+
+#[test]
+fn a_container_restarts_if_that_is_asked_for() {
+    let dockerfile =
+        "FROM busybox\nCOPY src /app\nCMD [\"sh\", \"-c\", \"cat /app/a; exec sleep 1000\"]\n";
+    let steps = "sync('src', '/app'), restart_container()";
+    let Some(mut web) = Running::start(dockerfile, steps, "") else { return };
+    let container = web.container();
+    for text in ["second run", "third run"] {
+        web.write("a", &format!("{text}\n"));
+        web.until_log(&format!("│ {text}"));
+        until(&mut web.instance, "web", "ok", "ok");
+    }
+    assert_eq!(web.container(), container, "it was replaced:\n{}", web.instance.log());
+}
+
+#[test]
+fn files_that_no_rule_covers_cause_a_build() {
+    let dockerfile = format!("{BUSYBOX}COPY . /all\n");
+    let steps = "fall_back_on('src/stop'), sync('src', '/app')";
+    let Some(mut web) = Running::start(&dockerfile, steps, "") else { return };
+    let first = web.container();
+    web.write("stop", "stop\n");
+    web.until_log("Detected change to stop file");
+    web.until_inside("cat /app/stop", "stop");
+    assert_ne!(web.container(), first, "another image needs another container");
+
+    until(&mut web.instance, "web", "ok", "ok");
+    let second = web.container();
+    fs::write(web.instance.dir.path().join("else"), "x").expect("it can be written");
+    web.until_log("Found file(s) not matching any sync (files: [else])");
+    let project = &web.project;
+    web.instance.until("there is another container", |_| {
+        let containers = project.containers("web");
+        !containers.is_empty() && !containers.contains(&second)
+    });
+    until(&mut web.instance, "web", "ok", "ok");
+    web.write("a", "after\n");
+    web.until_inside("cat /app/a", "after");
+}
+
+#[test]
+fn a_new_container_gets_all_files_if_that_is_asked_for() {
+    let dockerfile = "FROM busybox\nCMD [\"sh\", \"-c\", \"exec sleep 1000\"]\n";
+    let steps = "initial_sync(), sync('src', '/app')";
+    let Some(mut web) = Running::start(dockerfile, steps, "") else { return };
+    web.until_inside("cat /app/a /app/old", "first\nold");
+    web.until_log("Initial sync: will copy sync paths to container");
+}
+
+#[test]
+fn an_image_without_shell_and_root_is_updated_too() {
+    let dockerfile = "FROM bare\nCOPY src /app\n";
+    let steps = "sync('src', '/app'), run('true', trigger=['src/run'])";
+    let Some(mut web) = Running::start(dockerfile, steps, "") else { return };
+    let container = web.container();
+    web.write("a", "second\n");
+    web.until_copied("/app/a", "second");
+    web.write("dir/new", "new\n");
+    web.until_copied("/app/dir/new", "new");
+    web.write("run", "run\n");
+    web.until_log("The container has no shell.");
+    web.until_copied("/app/run", "run");
+    assert_eq!(web.container(), container, "it was replaced:\n{}", web.instance.log());
+}
+
+#[test]
+fn a_read_only_container_is_updated_where_it_can_be_written() {
+    let dockerfile = "FROM busybox\nCMD [\"sh\", \"-c\", \"exec sleep 1000\"]\n";
+    let writable = [
+        ("with a volume", "read_only: true\nvolumes: ['data:/data']", "data"),
+        ("with a tmpfs", "read_only: true\ntmpfs: [/data]", "tmpfs"),
+    ];
+    for (what, more, kind) in writable {
+        let Some(mut web) = Running::start(dockerfile, "sync('src', '/data')", "") else { return };
+        let compose = web.instance.dir.path().join("compose.yml");
+        let mut text = fs::read_to_string(&compose).expect("it can be read");
+        let more: String = more.lines().flat_map(|it| ["    ", it, "\n"]).collect();
+        text.push_str(&more);
+        if kind == "data" {
+            text.push_str("volumes: {data: {}}\n");
+        }
+        let is_read_only = "touch /probe 2>/dev/null || echo refused";
+        fs::write(&compose, text).expect("it can be written");
+        web.until_inside(is_read_only, "refused");
+        until(&mut web.instance, "web", "ok", "ok");
+        let container = web.container();
+        web.write("a", "second\n");
+        web.until_inside("cat /data/a", "second");
+        web.write("sub/b", "third\n");
+        web.until_inside("cat /data/sub/b", "third");
+        assert_eq!(web.container(), container, "{what}:\n{}", web.instance.log());
+    }
+}
+
+#[test]
+fn what_somebody_changes_in_the_container_is_put_right_by_the_next_save() {
+    let Some(mut web) = Running::start(BUSYBOX, SYNC, "") else { return };
+    web.write("a", "mine\n");
+    web.until_inside("cat /app/a", "mine");
+    web.inside("echo theirs and more > /app/a");
+    // The content was sent before, but it is not there any more.
+    web.write("a", "mine\n");
+    web.until_inside("cat /app/a", "mine");
+}
