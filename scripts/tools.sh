@@ -14,7 +14,7 @@ bin="$tools/bin"
 
 has_helm() { [[ "$("$bin/helm" version --short 2>/dev/null)" == v"$HELM_VERSION"* ]]; }
 has_kubectl() {
-    "$bin/kubectl" version --client 2>/dev/null | grep -qF "Client Version: v$KUBECTL_VERSION"
+    [[ "$("$bin/kubectl" version --client 2>/dev/null)" == *"Client Version: v$KUBECTL_VERSION"* ]]
 }
 complete() { has_helm && has_kubectl; }
 has_browser() {
