@@ -100,7 +100,7 @@ TOML
 free_subnet() {
     local second
     for second in $(seq 200 254); do
-        if ! ip -4 route show table all | grep -qE "(^| )10\.$second\."; then
+        if ! grep -qE "(^| )10\.$second\." <<<"$(ip -4 route show table all)"; then
             echo "10.$second"
             return
         fi
@@ -145,7 +145,7 @@ JSON
 # Where another Docker runs, or a firewall, nothing is forwarded unless a rule allows it, not even within one bridge.
 open_firewall() {
     local rule=(FORWARD -s "$1.0.0/16" -d "$1.0.0/16" -m comment --comment "$cgroup" -j ACCEPT)
-    if iptables -S FORWARD 2>/dev/null | grep -qx -- '-P FORWARD DROP' && ! iptables -C "${rule[@]}" 2>/dev/null; then
+    if grep -qx -- '-P FORWARD DROP' <<<"$(iptables -S FORWARD 2>/dev/null)" && ! iptables -C "${rule[@]}" 2>/dev/null; then
         iptables -I "${rule[@]}"
     fi
 }
