@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::reference::Reference;
+use super::reference::{Reference, ReferenceError};
 use crate::golang::label::sanitize_name;
 
 /// The image of a build, and whether it stands for every tag of its name.
@@ -18,6 +18,11 @@ impl RefSelector {
     pub fn new(reference: Reference) -> Self {
         let exact = reference.tag.is_some();
         Self { reference, exact }
+    }
+
+    /// Selects what an image of a Tiltfile stands for: its name, or exactly what it says.
+    pub fn of_image(selector: &str, is_exact: bool) -> Result<Self, ReferenceError> {
+        Ok(Self { reference: Reference::parse(selector)?, exact: is_exact })
     }
 
     /// Selects only this very reference.
