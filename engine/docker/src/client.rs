@@ -11,6 +11,7 @@ use std::{
 
 use bollard::ClientVersion;
 use bytes::Bytes;
+use engine_formats::golang::boolean;
 use http_body_util::{BodyExt, Empty};
 use hyper::{HeaderMap, Method, Request, Response, body::Incoming};
 use serde::Deserialize;
@@ -19,6 +20,7 @@ use crate::{
     endpoint::Endpoint,
     environment::Environment,
     error::{self, DockerError},
+    import::LayerMemory,
     session::memory::SyncMemory,
     transport::{Body, Transport},
 };
@@ -46,6 +48,7 @@ struct Shared {
     transport: Transport,
     api: Mutex<Option<Api>>,
     sync_memory: SyncMemory,
+    layer_memory: LayerMemory,
 }
 
 /// A client that speaks the engine's version.
@@ -120,7 +123,8 @@ impl Docker {
         let endpoint = Endpoint::resolve(&environment)?;
         let transport = Transport::new(&endpoint, &environment);
         let (api, sync_memory) = (Mutex::new(None), SyncMemory::default());
-        let shared = Shared { endpoint, environment, transport, api, sync_memory };
+        let layer_memory = LayerMemory::default();
+        let shared = Shared { endpoint, environment, transport, api, sync_memory, layer_memory };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -133,6 +137,12 @@ impl Docker {
     /// What the engine says about itself; it is asked once, and again after it was gone.
     pub async fn server(&self) -> Result<Server, DockerError> {
         Ok(self.api().await?.server)
+    }
+
+    /// Whether the engine answers now, whatever it has said before.
+    pub async fn ping(&self) -> Result<(), DockerError> {
+        let answer = self.client().await?.ping().await;
+        answer.map(drop).map_err(|error| self.explain(error))
     }
 
     /// Which builder to use: what `DOCKER_BUILDKIT` says, if the engine has it.
@@ -151,6 +161,10 @@ impl Docker {
 
     pub(crate) fn sync_memory(&self) -> &SyncMemory {
         &self.shared.sync_memory
+    }
+
+    pub(crate) fn layer_memory(&self) -> &LayerMemory {
+        &self.shared.layer_memory
     }
 
     /// The client library, speaking the version that both sides know.
@@ -288,14 +302,10 @@ pub(crate) fn empty() -> Body {
 
 /// Reads a truth value as Go does.
 fn parse_bool(text: &str) -> Result<bool, DockerError> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
-        _ => Err(DockerError::BadSetting(format!(
-            "DOCKER_BUILDKIT environment variable expects boolean value: strconv.ParseBool: \
-             parsing {text:?}: invalid syntax"
-        ))),
-    }
+    boolean::parse(text).map_err(|error| {
+        let setting = "DOCKER_BUILDKIT environment variable expects boolean value";
+        DockerError::BadSetting(format!("{setting}: {error}"))
+    })
 }
 
 /// Writes parameters as the query of a URL.

@@ -6,10 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use engine_formats::golang::hex;
 use serde::{Deserialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
-use crate::{error::DockerError, hex};
+use crate::error::DockerError;
 
 /// What `config.json` says about contexts and registries.
 #[derive(Debug, Default, Deserialize)]
@@ -71,7 +72,7 @@ impl Context {
     pub(crate) fn load(dir: Option<&Path>, name: &str) -> Result<Self, DockerError> {
         let unknown = || DockerError::UnknownContext { name: name.to_owned() };
         let contexts = dir.ok_or_else(unknown)?.join("contexts");
-        let id = hex(&Sha256::digest(name));
+        let id = hex::encode(&Sha256::digest(name));
         let file = contexts.join("meta").join(&id).join("meta.json");
         let meta: Meta = read_json(&file)?.ok_or_else(unknown)?;
         let endpoint = meta.endpoints.get("docker").cloned().ok_or_else(|| {

@@ -6,7 +6,7 @@ use bollard::{
     container::LogOutput,
     models::{ContainerInspectResponse, ContainerSummary, EventMessage, Health, HealthStatusEnum},
     query_parameters::{
-        InspectContainerOptions, ListContainersOptions, LogsOptions, RemoveContainerOptions,
+        InspectContainerOptions, ListContainersOptions, RemoveContainerOptions,
         RestartContainerOptions, StopContainerOptions, UploadToContainerOptions,
     },
 };
@@ -24,8 +24,10 @@ use crate::{
 };
 
 mod exec;
+mod logs;
 
 pub use exec::{Attached, Exec};
+pub use logs::Logged;
 
 /// Pieces of an archive that wait for one container.
 const BACKLOG: usize = 4;
@@ -249,24 +251,6 @@ impl Docker {
             Err(DockerError::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// Follows what a container writes, beginning with `since` if given.
-    pub async fn logs(
-        &self,
-        id: &str,
-        since: Option<Timestamp>,
-    ) -> Result<Answers<Output>, DockerError> {
-        let since = since.and_then(|it| i32::try_from(it.as_second()).ok()).unwrap_or_default();
-        let options = LogsOptions {
-            follow: true,
-            stdout: true,
-            stderr: true,
-            since,
-            ..LogsOptions::default()
-        };
-        let client = self.client().await?;
-        Ok(self.answers(client.logs(id, Some(options))))
     }
 
     /// Follows what happens to things with these properties, such as `("type", "container")`, from

@@ -1,16 +1,16 @@
 //! Finds the credentials for a registry: those in Docker's configuration, or what a helper
 //! (`docker-credential-…`) knows.
 
-use std::{collections::BTreeMap, io, process::Stdio};
+use std::{collections::BTreeMap, io};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
-use tokio::io::AsyncWriteExt;
 
 use crate::{
     config::{AuthEntry, ConfigFile},
     environment::Environment,
     error::DockerError,
+    program,
 };
 
 /// The name under which Docker Hub is known in configurations.
@@ -164,22 +164,16 @@ impl Keyring {
             CredentialsError::NotStarted { helper, registry, source }
         };
         let mut command = self.environment.command(&format!("docker-credential-{helper}"));
-        command.arg(verb).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(not_started)?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // A helper that does not listen has its own words for that.
-            let _ = stdin.write_all(registry.as_bytes()).await;
-        }
-        let output = child.wait_with_output().await.map_err(not_started)?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() {
+        command.arg(verb);
+        let ended = program::run(command, registry).await.map_err(not_started)?;
+        let text = ended.stdout;
+        if ended.status.success() {
             return Ok(Some(text));
         }
         if text.contains(NOT_FOUND) {
             return Ok(None);
         }
-        let words = String::from_utf8_lossy(&output.stderr);
-        let words = if text.trim().is_empty() { words.trim() } else { text.trim() };
+        let words = if text.trim().is_empty() { ended.stderr.trim() } else { text.trim() };
         let (helper, registry) = owned();
         Err(CredentialsError::Failed { helper, registry, message: words.to_owned() })
     }

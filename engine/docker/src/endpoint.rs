@@ -1,7 +1,7 @@
 //! Decides which Docker engine is meant: `DOCKER_HOST`, a context, or the usual socket, in the
 //! order that the Docker command line has.
 
-use std::path::PathBuf;
+use std::{fs::File, path::PathBuf};
 
 use crate::{
     config::{ConfigFile, Context},
@@ -31,6 +31,18 @@ pub(crate) enum Way {
 pub(crate) struct Tls {
     pub(crate) dir: PathBuf,
     pub(crate) verifies: bool,
+}
+
+impl Tls {
+    /// Docker reads the authority's certificate before it looks where the engine is, as do we: who asks for TLS learns
+    /// in any case that it is missing.
+    fn check(&self) -> Result<(), DockerError> {
+        let path = self.dir.join("ca.pem");
+        match File::open(&path) {
+            Ok(_) => Ok(()),
+            Err(cause) => Err(DockerError::NoCertificate { path, cause }),
+        }
+    }
 }
 
 /// A machine that is reached by ssh.
@@ -63,6 +75,9 @@ impl Endpoint {
             .then_some(certificates)
             .flatten()
             .map(|dir| Tls { dir, verifies });
+        if let Some(tls) = tls.as_ref().filter(|it| it.verifies) {
+            tls.check()?;
+        }
         Self::parse(environment.var("DOCKER_HOST").unwrap_or_default(), tls)
     }
 

@@ -53,6 +53,14 @@ pub enum DockerError {
         /// What is wrong.
         why: String,
     },
+    /// Certificates are asked for that are not there.
+    #[error("unable to resolve docker endpoint: open {}: {}", path.display(), errno_text(cause))]
+    NoCertificate {
+        /// Where they were looked for.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
     /// The engine is too old.
     #[error("Docker with API 1.23 or newer is needed, and {host} has {version}")]
     TooOld {
@@ -81,6 +89,9 @@ pub enum DockerError {
     /// An image could not be pushed.
     #[error(transparent)]
     Push(#[from] crate::push::PushError),
+    /// An image could not be put into a node.
+    #[error(transparent)]
+    Import(#[from] crate::import::ImportError),
     /// Credentials could not be had.
     #[error(transparent)]
     Credentials(#[from] crate::credentials::CredentialsError),

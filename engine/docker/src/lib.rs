@@ -15,14 +15,16 @@ mod endpoint;
 mod environment;
 mod error;
 mod images;
+mod import;
 mod messages;
+mod program;
 mod push;
 mod session;
 mod transport;
 
 pub use build::{BuildError, BuildEvent, BuildProblem, BuiltImage, Events, Step};
 pub use client::{ApiVersion, Builder, Docker, Server};
-pub use containers::{Answers, Attached, Container, Event, Exec, Listed, Output, Port};
+pub use containers::{Answers, Attached, Container, Event, Exec, Listed, Logged, Output, Port};
 pub use context::{
     BuildContext, Filter,
     archive::{Archive, PathMapping},
@@ -34,12 +36,5 @@ pub use endpoint::Endpoint;
 pub use environment::Environment;
 pub use error::DockerError;
 pub use images::{Image, Prune, PruneReport, Removed, content_tag};
+pub use import::{ImportError, Imported};
 pub use push::{PushError, PushProgress, Pushed};
-
-/// Bytes in hexadecimal digits.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut digits, byte| {
-        digits.push_str(&format!("{byte:02x}"));
-        digits
-    })
-}

@@ -143,7 +143,7 @@ impl Docker {
     ) -> Result<(), DockerError> {
         let name = image.name_only().familiar();
         let failed = |message: &str| PushError {
-            image: name.clone(),
+            image: image.name(),
             registry: image.domain.clone(),
             user: Some(credentials.username.clone()).filter(|it| !it.is_empty()),
             message: message.to_owned(),

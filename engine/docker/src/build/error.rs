@@ -139,6 +139,8 @@ fn problem(message: &str) -> BuildProblem {
         "failed to authorize",
     ]) || MISSING_IMAGE.is_match(message)
         || (lower.starts_with("manifest for") && lower.contains("not found"))
+        // How the classic builder says that it cannot reach a registry.
+        || (lower.starts_with("get \"http") && lower.contains("/v2/"))
     {
         BuildProblem::BaseImage
     } else {
@@ -181,6 +183,7 @@ mod tests {
             ("docker.io/library/nope:1: not found", BaseImage),
             ("failed to create LLB definition: localhost:5000/a/b:1: not found", BaseImage),
             ("failed to calculate checksum of ref x: \"/a/b\": not found", Other),
+            ("Get \"http://localhost:1/v2/\": dial tcp 127.0.0.1:1: connection refused", BaseImage),
             ("pull access denied for nope, repository does not exist", BaseImage),
             ("executor failed running [/bin/sh -c false]: exit code: 1", Other),
         ] {

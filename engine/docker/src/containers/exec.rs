@@ -103,8 +103,13 @@ impl Docker {
             Ok::<(), DockerError>(())
         };
         future::join(writing, reading).await.1?;
+        self.ended(&id).await
+    }
+
+    /// How a command has ended whose output is over.
+    pub(crate) async fn ended(&self, exec: &str) -> Result<i64, DockerError> {
         loop {
-            if let Some(code) = self.exit_code(&id).await? {
+            if let Some(code) = self.exit_code(exec).await? {
                 return Ok(code);
             }
             tokio::time::sleep(EXIT_INTERVAL).await;

@@ -18,6 +18,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use engine_formats::golang::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -25,7 +26,7 @@ use super::{
     BuildContext,
     walk::{self, All, Entry, Kind},
 };
-use crate::{error::DockerError, hex};
+use crate::error::DockerError;
 
 /// File systems write down times in steps; a file as new as this may change once more within one.
 const STEP: Duration = Duration::from_millis(50);
@@ -39,7 +40,7 @@ pub struct Fingerprint([u8; 32]);
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 
@@ -162,7 +163,7 @@ pub(crate) fn key(context: &BuildContext) -> String {
             digest.update(pattern);
         }
     }
-    hex(&digest.finalize())
+    hex::encode(&digest.finalize())
 }
 
 /// One walk over a context.

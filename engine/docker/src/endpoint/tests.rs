@@ -56,7 +56,7 @@ fn an_ssh_host_becomes_a_command_line() {
 }
 
 fn write_context(dir: &Path, name: &str, host: &str) {
-    let id = crate::hex(&<sha2::Sha256 as sha2::Digest>::digest(name));
+    let id = engine_formats::golang::hex::encode(&<sha2::Sha256 as sha2::Digest>::digest(name));
     let meta = dir.join("contexts/meta").join(&id);
     fs::create_dir_all(&meta).unwrap();
     let text = format!(r#"{{"Name":"{name}","Endpoints":{{"docker":{{"Host":"{host}"}}}}}}"#);
@@ -87,10 +87,18 @@ fn contexts_are_chosen_by_variable_then_by_configuration() {
 
 #[test]
 fn certificates_are_where_the_variables_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
     let vars =
-        [("DOCKER_HOST", "tcp://box"), ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/certs")];
+        [("DOCKER_HOST", "tcp://box"), ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", path)];
+    let missing =
+        format!("unable to resolve docker endpoint: open {path}/ca.pem: no such file or directory");
+    assert_eq!(resolve(&vars).unwrap_err(), missing);
+    // Even where none is needed.
+    assert_eq!(resolve(&vars[1..]).unwrap_err(), missing);
+    fs::write(folder.path().join("ca.pem"), "").unwrap();
     let Endpoint { host, way: Way::Tcp { tls: Some(tls), .. } } = resolve(&vars).unwrap() else {
         panic!("no TLS");
     };
-    assert_eq!((host.as_str(), tls.dir.as_path()), ("tcp://box:2376", Path::new("/certs")));
+    assert_eq!((host.as_str(), tls.dir.as_path()), ("tcp://box:2376", folder.path()));
 }

@@ -28,12 +28,17 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming, async_trait};
 
 use super::status;
-use crate::environment::Environment;
+use crate::{environment::Environment, program};
 
 const DEFAULT_ID: &str = "default";
 const ID_KEY: &str = "buildkit.ssh.id";
 /// How long our own agent may take to start.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Runs an agent until nobody holds our end of the pipe any more, even if we were killed: it has somebody's keys.
+const RUN_AGENT: &str = "command -v ssh-agent >/dev/null || exit 127
+ssh-agent -D -a \"$0\" &
+read -r _
+kill $!";
 /// The longest message to an agent, in bytes.
 const MESSAGE_MAX: usize = 256 * 1024;
 const REQUEST_IDENTITIES: u8 = 11;
@@ -45,7 +50,7 @@ const FAILURE: [u8; 5] = [0, 0, 0, 1, 5];
 #[derive(Debug)]
 pub(crate) struct Agents {
     sockets: HashMap<String, PathBuf>,
-    /// Ours; killed when dropped.
+    /// Ours; each ends when it is dropped.
     _own: Vec<(Child, TempDir)>,
 }
 
@@ -96,26 +101,30 @@ async fn start_agent(keys: &[&str], environment: &Environment) -> Result<(Child,
     let failed = |what: &str, error: io::Error| format!("{what}: {error}");
     let dir = tempfile::tempdir().map_err(|error| failed("ssh agent", error))?;
     let socket = dir.path().join("agent");
-    let mut agent = environment.command("ssh-agent");
-    agent.arg("-D").arg("-a").arg(&socket);
-    agent.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = agent.spawn().map_err(|error| failed("cannot run ssh-agent", error))?;
+    let mut agent = environment.command("sh");
+    agent.args(["-c", RUN_AGENT]).arg(&socket).kill_on_drop(false);
+    agent.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = agent.spawn().map_err(|error| failed("cannot run ssh-agent", error))?;
+    // `wait` would close the pipe.
+    let pipe = child.stdin.take();
     let listening = async {
         while UnixStream::connect(&socket).await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(AGENT_TIMEOUT, listening)
-        .await
-        .map_err(|_| "ssh-agent did not start".to_owned())?;
+    tokio::select! {
+        () = listening => {}
+        _ = child.wait() => return Err("cannot run ssh-agent".to_owned()),
+        () = tokio::time::sleep(AGENT_TIMEOUT) => return Err("ssh-agent did not start".to_owned()),
+    }
+    child.stdin = pipe;
     for key in keys {
         let mut add = environment.command("ssh-add");
         add.arg("-q").arg(key).env("SSH_AUTH_SOCK", &socket).env("SSH_ASKPASS_REQUIRE", "never");
-        add.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let added = add.output().await.map_err(|error| failed("cannot run ssh-add", error))?;
+        let added = program::run(add, "").await;
+        let added = added.map_err(|error| failed("cannot run ssh-add", error))?;
         if !added.status.success() {
-            let words = String::from_utf8_lossy(&added.stderr);
-            return Err(format!("failed to add {key} to agent: {}", words.trim()));
+            return Err(format!("failed to add {key} to agent: {}", added.stderr.trim()));
         }
     }
     Ok((child, dir))

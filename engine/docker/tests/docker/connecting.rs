@@ -14,11 +14,14 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{
     proxy::Proxy,
-    support::{docker, environment, ground, unique},
+    support::{docker, environment, ground, is_there, unique},
 };
 
 #[tokio::test]
 async fn the_engine_tells_its_version_and_offers_buildkit() {
+    if !is_there() {
+        return;
+    }
     let docker = docker();
     assert_eq!(docker.host(), ground("DOCKER_HOST"));
     let server = docker.server().await.unwrap();
@@ -30,6 +33,9 @@ async fn the_engine_tells_its_version_and_offers_buildkit() {
 
 #[tokio::test]
 async fn an_engine_that_does_not_run_is_named() {
+    if !is_there() {
+        return;
+    }
     let docker = Docker::new(environment(&[("DOCKER_HOST", "unix:///nowhere.sock")])).unwrap();
     let error = docker.server().await.unwrap_err();
     assert_eq!(
@@ -42,6 +48,9 @@ async fn an_engine_that_does_not_run_is_named() {
 
 #[tokio::test]
 async fn an_engine_that_was_away_is_used_again() {
+    if !is_there() {
+        return;
+    }
     let proxy = Proxy::start();
     let docker = Docker::new(environment(&[("DOCKER_HOST", &proxy.host())])).unwrap();
     assert!(docker.image("busybox").await.unwrap().is_some());
@@ -56,6 +65,9 @@ async fn an_engine_that_was_away_is_used_again() {
 
 #[tokio::test]
 async fn an_ssh_host_is_reached_through_ssh() {
+    if !is_there() {
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
     let ssh = dir.path().join("ssh");
     // Stands for ssh and the machine behind it: what it would run there, it runs here.
@@ -137,22 +149,26 @@ async fn tls_proxy(config: ServerConfig) -> (u16, JoinSet<()>) {
 
 #[tokio::test]
 async fn certificates_let_us_in_and_are_checked() {
+    if !is_there() {
+        return;
+    }
     let (own, foreign) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (port, _serving) = tls_proxy(certificates(own.path())).await;
     certificates(foreign.path());
-    let docker = |certificates: &Path| {
+    let connect = |certificates: &Path| {
         let host = format!("tcp://localhost:{port}");
         let changes = [
             ("DOCKER_HOST", host.as_str()),
             ("DOCKER_TLS_VERIFY", "1"),
             ("DOCKER_CERT_PATH", certificates.to_str().unwrap()),
         ];
-        Docker::new(environment(&changes)).unwrap()
+        Docker::new(environment(&changes))
     };
+    let docker = |certificates: &Path| connect(certificates).unwrap();
     assert!(docker(own.path()).image("busybox").await.unwrap().is_some());
     let error = docker(foreign.path()).server().await.unwrap_err().to_string();
     assert!(error.contains("invalid peer certificate"), "{error}");
     let empty = tempfile::tempdir().unwrap();
-    let error = docker(empty.path()).server().await.unwrap_err().to_string();
+    let error = connect(empty.path()).unwrap_err().to_string();
     assert!(error.contains("ca.pem"), "{error}");
 }

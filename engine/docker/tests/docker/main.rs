@@ -4,6 +4,7 @@
 mod building;
 mod connecting;
 mod containers;
+mod importing;
 mod proxy;
 mod registry;
 mod support;

@@ -1,6 +1,10 @@
 //! Tags, pushes and what is removed.
 
-use std::time::Duration;
+use std::{
+    io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
+    time::Duration,
+};
 
 use engine_docker::{Docker, DockerError, Prune, Pushed, content_tag};
 use engine_formats::docker::{reference::Reference, selector::RefSelector};
@@ -9,10 +13,13 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::support::{build, cli, context, docker, environment, registry, spec, unique};
+use crate::support::{build, cli, context, docker, environment, is_there, registry, spec, unique};
 
 #[tokio::test]
 async fn an_image_gets_a_tag_for_its_content_and_is_pushed_once() {
+    if !is_there() {
+        return;
+    }
     let docker = docker();
     let word = unique("pushed");
     let dir = context(&[]);
@@ -64,6 +71,9 @@ async fn refusing_registry() -> (String, tokio::task::JoinSet<()>) {
 
 #[tokio::test]
 async fn a_registry_that_refuses_is_told_with_the_user_and_the_way_to_log_in() {
+    if !is_there() {
+        return;
+    }
     let (host, serving) = refusing_registry().await;
     let config = context(&[]);
     // `bWU6c2VjcmV0` is `me:secret`.
@@ -86,8 +96,96 @@ async fn a_registry_that_refuses_is_told_with_the_user_and_the_way_to_log_in() {
     );
 }
 
+/// A registry that knows `me` with the password `secret` and nobody else, until it is dropped.
+struct Guarded {
+    process: std::process::Child,
+    host: String,
+    _dir: tempfile::TempDir,
+}
+
+impl Guarded {
+    fn new() -> Self {
+        let htpasswd = "me:$2a$05$Imnw8tkyvONNRpq8T9KLteDoWyxZBVmrJEmNPVwNIoNexlnBAUShm\n";
+        let dir = context(&[("htpasswd", htpasswd)]);
+        let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+        let config = format!(
+            "version: 0.1\nlog: {{level: info}}\nstorage: {{filesystem: {{rootdirectory: {:?}}}}}\nhttp: {{addr: \
+             'localhost:0'}}\nauth: {{htpasswd: {{realm: test, path: {:?}}}}}\n",
+            path("data"),
+            path("htpasswd")
+        );
+        std::fs::write(path("config.yml"), config).unwrap();
+        let mut process = std::process::Command::new("docker-registry")
+            .args(["serve", &path("config.yml")])
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines =
+            BufReader::new(process.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let port = lines.find_map(|line| {
+            let rest = line.split_once("listening on ")?.1;
+            let address = rest.split(['"', ' ']).next()?;
+            Some(address.rsplit_once(':')?.1.to_owned())
+        });
+        // It ends when nobody reads what it says; the thread ends with it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let host = format!("localhost:{}", port.expect("it listens"));
+        Self { process, host, _dir: dir }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn credentials_come_from_the_configuration_or_a_helper_each_time_anew() {
+    let registry = Guarded::new();
+    let host = &registry.host;
+    let config = context(&[("config.json", "{}")]);
+    let helper = config.path().join("docker-credential-test");
+    let answer = r#"echo '{"Username": "me", "Secret": "secret"}'"#;
+    std::fs::write(&helper, format!("#!/bin/sh\n{answer}\n")).unwrap();
+    std::fs::set_permissions(&helper, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let dir = config.path().to_str().unwrap();
+    let path = format!("{dir}:{}", std::env::var("PATH").unwrap());
+    let docker = Docker::new(environment(&[("DOCKER_CONFIG", dir), ("PATH", &path)])).unwrap();
+    let name = format!("{host}/{}:1", unique("guarded"));
+    let reference = Reference::parse(&name).unwrap();
+    cli(&["tag", "busybox", &name]);
+    // `bWU6c2VjcmV0` is `me:secret`, `bWU6d3Jvbmc=` is `me:wrong`.
+    let configs = [
+        ("{}".to_owned(), Some(None)),
+        (format!(r#"{{"auths": {{"{host}": {{"auth": "bWU6d3Jvbmc="}}}}}}"#), Some(Some("me"))),
+        (format!(r#"{{"auths": {{"{host}": {{"auth": "bWU6c2VjcmV0"}}}}}}"#), None),
+        (format!(r#"{{"credHelpers": {{"{host}": "test"}}}}"#), None),
+    ];
+    let mut outcomes = Vec::new();
+    for (text, _) in &configs {
+        std::fs::write(config.path().join("config.json"), text).unwrap();
+        outcomes.push(docker.push(&reference, &mut |_| {}).await);
+    }
+    cli(&["image", "rm", &name]);
+    for ((text, want), outcome) in configs.iter().zip(outcomes) {
+        let refused = outcome.err().map(|error| match error {
+            DockerError::Push(error) if error.is_denied() => {
+                assert!(error.hint().unwrap().contains(&format!("docker login {host}")));
+                error.user
+            }
+            error => panic!("{text}: {error}"),
+        });
+        assert_eq!(refused.as_ref().map(Option::as_deref), *want, "{text}");
+    }
+}
+
 #[tokio::test]
 async fn an_image_that_does_not_exist_cannot_be_pushed() {
+    if !is_there() {
+        return;
+    }
     let name = format!("{}/{}:1", registry(), unique("absent"));
     let pushed = docker().push(&Reference::parse(&name).unwrap(), &mut |_| {}).await;
     let error = pushed.unwrap_err().to_string();
@@ -96,6 +194,9 @@ async fn an_image_that_does_not_exist_cannot_be_pushed() {
 
 #[tokio::test]
 async fn old_images_of_a_build_go_but_the_newest_stay() {
+    if !is_there() {
+        return;
+    }
     let docker = docker();
     let name = unique("pruned");
     let dir = context(&[]);
