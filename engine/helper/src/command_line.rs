@@ -16,7 +16,7 @@ use crate::{
 };
 
 const USAGE: &str = "\
-usage: engine-helper serve
+usage: engine-helper serve [--root=DIRECTORY]
        engine-helper put [--mode=755] FILE < CONTENT
        engine-helper touch FILE
        engine-helper run [--watch-file=FILE] [--on-exit=stop|wait] [--] PROGRAM [ARGUMENT...]
@@ -28,8 +28,12 @@ const RESTART_WRAPPER: &str = "tilt-restart-wrapper";
 /// Something that can be asked for.
 #[derive(Debug, PartialEq, Eq)]
 enum Command {
-    Serve,
-    Put { file: PathBuf, mode: u32 },
+    /// Below a directory, if one is given.
+    Serve(Option<PathBuf>),
+    Put {
+        file: PathBuf,
+        mode: u32,
+    },
     Touch(PathBuf),
     Run(Options),
 }
@@ -41,7 +45,9 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         return ExitCode::from(2);
     };
     let result = match command {
-        Command::Serve => serve::serve(io::stdin().lock(), io::stdout()),
+        Command::Serve(root) => {
+            enter(root.as_deref()).and_then(|()| serve::serve(io::stdin().lock(), io::stdout()))
+        }
         Command::Put { file, mode } => place::put(&file, mode, &mut io::stdin().lock()),
         Command::Touch(file) => touch(&file),
         Command::Run(options) => return supervise::supervise(&options),
@@ -53,6 +59,13 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Makes a directory the root of everything from now on, as the file system of another container is one.
+fn enter(root: Option<&Path>) -> io::Result<()> {
+    let Some(root) = root else { return Ok(()) };
+    std::os::unix::fs::chroot(root)?;
+    std::env::set_current_dir("/")
 }
 
 /// Gives a file the current time, and makes it if there is none.
@@ -68,13 +81,21 @@ fn parse(args: Vec<OsString>) -> Option<Command> {
         return parse_run(args.collect());
     }
     match args.next()?.to_str()? {
-        "serve" => args.next().is_none().then_some(Command::Serve),
+        "serve" => parse_serve(&args.collect::<Vec<_>>()),
         "put" => parse_put(args.collect()),
         "touch" => match <[OsString; 1]>::try_from(args.collect::<Vec<_>>()) {
             Ok([file]) => Some(Command::Touch(file.into())),
             Err(_) => None,
         },
         "run" => parse_run(args.collect()),
+        _ => None,
+    }
+}
+
+fn parse_serve(args: &[OsString]) -> Option<Command> {
+    match args {
+        [] => Some(Command::Serve(None)),
+        [arg] => Some(Command::Serve(Some(value_of(arg, &["--root"])?.into()))),
         _ => None,
     }
 }
@@ -152,7 +173,9 @@ mod tests {
     #[test]
     fn arguments_say_what_to_do() {
         let put = Command::Put { file: "/x".into(), mode: 0o640 };
-        assert_eq!(parse_text("h serve"), Some(Command::Serve));
+        assert_eq!(parse_text("h serve"), Some(Command::Serve(None)));
+        let below = Command::Serve(Some("/proc/1/root".into()));
+        assert_eq!(parse_text("h serve --root=/proc/1/root"), Some(below));
         assert_eq!(parse_text("h put --mode=640 /x"), Some(put));
         assert_eq!(
             parse_text("h run --watch-file=/w --on-exit=wait -- a --watch-file=b"),

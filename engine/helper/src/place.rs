@@ -75,13 +75,22 @@ impl NewFile {
     }
 
     /// Puts it in its place. What was there goes; its owner stays the owner, if that can be had. What is new
-    /// belongs to whom its directory belongs to.
-    pub(crate) fn finish(self, mode: u32, modified: Option<Timestamp>) -> io::Result<()> {
+    /// belongs to whom its directory belongs to. `is_ours` says that a file of ours was put there before: other
+    /// files may be part of an image, and are slow to write to, as they are copied first.
+    pub(crate) fn finish(
+        self,
+        mode: u32,
+        modified: Option<Timestamp>,
+        is_ours: bool,
+    ) -> io::Result<()> {
         let form = match self.form {
-            Form::Small(content) => match overwrite(&self.place, &content)? {
-                Some(file) => Form::InPlace(file),
-                None => open(&self.place, &content)?,
-            },
+            Form::Small(content) => {
+                let file = if is_ours { overwrite(&self.place, &content)? } else { None };
+                match file {
+                    Some(file) => Form::InPlace(file),
+                    None => open(&self.place, &content)?,
+                }
+            }
             form => form,
         };
         match form {
@@ -180,7 +189,7 @@ pub(crate) fn put(place: &Path, mode: u32, content: &mut impl Read) -> io::Resul
     let mut buffer = vec![0; CHUNK];
     loop {
         match content.read(&mut buffer) {
-            Ok(0) => return file.finish(mode, None),
+            Ok(0) => return file.finish(mode, None, false),
             Ok(n) => file.write(&buffer[..n])?,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

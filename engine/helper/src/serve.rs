@@ -4,6 +4,7 @@ mod commands;
 mod roots;
 
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     io::{self, Read, Write},
     os::unix::ffi::OsStrExt,
@@ -47,6 +48,8 @@ struct Session {
     is_greeted: bool,
     root: Option<Root>,
     batch: Batch,
+    /// Where files were put.
+    ours: HashSet<PathBuf>,
 }
 
 /// What happened in the current batch.
@@ -71,7 +74,13 @@ struct OpenFile {
 
 impl Session {
     fn new(output: Output) -> Self {
-        Self { output, is_greeted: false, root: None, batch: Batch::default() }
+        Self {
+            output,
+            is_greeted: false,
+            root: None,
+            batch: Batch::default(),
+            ours: HashSet::new(),
+        }
     }
 
     /// Tells the other side that it cannot be understood.
@@ -189,7 +198,11 @@ impl Session {
         };
         match file {
             Some(file) => {
-                let result = file.finish(mode, Some(modified));
+                let is_ours = self.ours.contains(&path);
+                let result = file.finish(mode, Some(modified), is_ours);
+                if result.is_ok() && !is_ours {
+                    self.ours.insert(path.clone());
+                }
                 self.placed(result.map_err(|error| Problem::at(&path, error)))
             }
             None => {

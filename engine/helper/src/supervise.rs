@@ -122,6 +122,7 @@ impl Supervisor<'_> {
     fn start(&mut self) -> Option<u8> {
         let mut command = Command::new(&self.options.program);
         command.args(&self.options.args).process_group(0);
+        sys::hold_back_none(&mut command);
         match command.spawn() {
             Ok(child) => {
                 // Only `reap` waits for children, this one as all others.

@@ -11,9 +11,10 @@ use std::{
     io,
     os::{
         fd::{FromRawFd, OwnedFd},
-        unix::ffi::OsStrExt,
+        unix::{ffi::OsStrExt, process::CommandExt},
     },
     path::Path,
+    process::Command,
 };
 
 /// A child has ended.
@@ -35,6 +36,7 @@ const NOT_FORWARDED: [i32; 15] = [4, 5, 6, 7, SIGKILL, 8, 11, 13, 19, 20, 21, 22
 const LAST_SIGNAL: i32 = 64;
 
 const SIG_BLOCK: c_int = 0;
+const SIG_SETMASK: c_int = 2;
 const WNOHANG: c_int = 1;
 const PR_SET_CHILD_SUBREAPER: c_int = 36;
 const IN_CLOEXEC: c_int = 0o2_000_000;
@@ -64,7 +66,7 @@ pub(crate) struct Signals(SignalSet);
 
 impl Signals {
     /// Holds back all signals that can be waited for, in this thread and in those that it starts. Programs
-    /// that the standard library starts do not inherit that.
+    /// inherit that, unless [`hold_back_none`] says otherwise.
     pub(crate) fn block() -> Self {
         let mut set = SignalSet([0; 16]);
         // SAFETY: the set is valid for writes, and as large as the library expects.
@@ -88,6 +90,21 @@ impl Signals {
             }
         }
     }
+}
+
+/// A program will get all signals, although this process holds some back.
+pub(crate) fn hold_back_none(command: &mut Command) {
+    let release = || {
+        let mut set = SignalSet([0; 16]);
+        // SAFETY: the set is valid for writes and as large as the library expects, and the old one is not asked for.
+        unsafe {
+            sigemptyset(&raw mut set);
+            pthread_sigmask(SIG_SETMASK, &raw const set, std::ptr::null_mut());
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec, only two functions are called that a signal handler may call, too.
+    unsafe { command.pre_exec(release) };
 }
 
 /// Sends a signal to a process, or to a whole group by its negative number; whether there was one.

@@ -44,8 +44,11 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if matches!(self.child.try_wait(), Ok(None)) {
+            // Unlike a kill, this also ends what it has started.
+            self.signal("TERM");
+            let _ = self.child.wait();
+        }
     }
 }
 
