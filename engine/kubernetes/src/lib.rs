@@ -1,0 +1,41 @@
+//! Speaks to Kubernetes: which cluster is meant, what is written to it, and what is seen there.
+
+mod apply;
+mod audit;
+mod backoff;
+mod cluster;
+mod connection;
+mod delete;
+mod ephemeral;
+mod error;
+mod events;
+mod exec;
+mod forward;
+mod identity;
+mod logs;
+mod mapping;
+mod object;
+mod pods;
+mod proxy;
+mod request;
+mod services;
+mod stream;
+mod tracker;
+mod wait;
+
+pub use apply::{Applied, ApplyOptions, Drift, Kept};
+pub use audit::{Sink, Verb, Write, WriteOutcome};
+pub use cluster::{Cluster, ServerVersion};
+pub use delete::{DeleteOptions, DeleteOrder};
+pub use ephemeral::EphemeralContainer;
+pub use error::{KubernetesError, Refusal};
+pub use exec::{ContainerPlace, ExecSession, ExecStatus};
+pub use forward::{Forward, ForwardReport, ForwardStatus, Forwarder, PodPorts};
+pub use identity::Identity;
+pub use logs::{ContainerLog, read_log};
+pub use object::{ObjectKey, uid};
+pub use pods::{
+    ContainerState, Pod, PodCondition, PodContainer, PodOwner, container_port, filtered,
+    most_recent, to_forward,
+};
+pub use tracker::{Interest, Report, Seen, Tracker};
