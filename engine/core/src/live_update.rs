@@ -7,6 +7,7 @@
 //! gets everything since that build. For each container, changes are in it, on their way, or pending; see
 //! `container.rs`. A save that arrives during an update is newer than that update, hence pending after it.
 
+mod ahead;
 mod container;
 mod failure;
 mod paths;

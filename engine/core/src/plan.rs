@@ -71,6 +71,7 @@ fn outcome(action: Action, loaded: &mut Option<Loaded>, plan: &mut FirstRun) -> 
                 status: RuntimeStatus::Ok,
                 is_satisfied: true,
                 error: None,
+                pod: None,
             };
             vec![Event::UpdateEnded { id, error: None }, observed]
         }

@@ -25,6 +25,8 @@ impl Reason {
     pub const ARGS: Self = Self(256);
     /// An image that this one is built on changed.
     pub const DEPS: Self = Self(512);
+    /// Its cluster went away during the last update, and is back. Tilt has no such reason.
+    pub const OUTAGE: Self = Self(1024);
 
     const TRIGGERS: [Self; 4] =
         [Self::TRIGGER_WEB, Self::TRIGGER_CLI, Self::TRIGGER_HUD, Self::TRIGGER_UNKNOWN];
@@ -64,6 +66,7 @@ impl Reason {
             Self::TRIGGER_UNKNOWN => "Unknown Trigger",
             Self::ARGS => "Tilt Args",
             Self::DEPS => "Dependency Updated",
+            Self::OUTAGE => "Retry After Outage",
             _ => "",
         }
     }
@@ -78,7 +81,7 @@ impl fmt::Display for Reason {
             return f.write_str(Self::INITIAL.words());
         }
         let mut separator = "";
-        for reason in [Self::FILES, Self::CONFIG, Self::DEPS, Self::ARGS] {
+        for reason in [Self::FILES, Self::CONFIG, Self::DEPS, Self::ARGS, Self::OUTAGE] {
             if self.has(reason) {
                 write!(f, "{separator}{}", reason.words())?;
                 separator = " | ";
@@ -103,6 +106,7 @@ mod tests {
             (Reason::INITIAL.with(Reason::TRIGGER_CLI), "CLI Trigger"),
             (Reason::TRIGGER_WEB.with(Reason::TRIGGER_CLI), "Web Trigger"),
             (Reason::ARGS, "Tilt Args"),
+            (Reason::CONFIG.with(Reason::OUTAGE), "Config Changed | Retry After Outage"),
         ] {
             assert_eq!(reason.to_string(), words);
         }

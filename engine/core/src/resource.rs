@@ -34,6 +34,30 @@ pub enum EnableState {
     Error,
 }
 
+/// How far a pod is, as far as that matters for what is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodPhase {
+    /// It does not run yet, or nothing is known of it.
+    Pending,
+    /// It runs.
+    Running,
+    /// It has ended well.
+    Succeeded,
+    /// It has ended badly.
+    Failed,
+}
+
+/// The newest pod of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodSummary {
+    /// How far it is.
+    pub phase: PodPhase,
+    /// Its state, in a word; may be empty.
+    pub status: String,
+    /// Since when a container of it is in trouble that keeps it from running.
+    pub broken_since: Option<Time>,
+}
+
 /// A file that changed, and for which part of the resource that matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {
@@ -176,6 +200,8 @@ pub struct Resource {
     pub pending: Vec<ChangedFile>,
     /// The Tiltfile said something else, and no update has begun to consume that.
     pub config_change: Option<ConfigChange>,
+    /// Since when an update is to run again that failed because its cluster went away.
+    pub cut_off: Option<Time>,
     /// Why it is in the trigger queue, if it is.
     pub triggered: Reason,
     /// A trigger that waits for the dependencies, whether or not it ran before.
@@ -194,6 +220,8 @@ pub struct Resource {
     pub observed: Option<RuntimeStatus>,
     /// What is wrong with what it deployed, in its executor's words.
     pub runtime_error: Option<String>,
+    /// Its newest pod, if it has any.
+    pub pod: Option<PodSummary>,
     /// Parts whose changes its containers can take while they run.
     pub(crate) live_targets: Arc<[Arc<str>]>,
     /// Its containers could not take a change; nothing but a good build helps.
@@ -222,6 +250,7 @@ impl Resource {
             history: VecDeque::new(),
             pending: Vec::new(),
             config_change: None,
+            cut_off: None,
             triggered: Reason::default(),
             gated: false,
             last_success: None,
@@ -231,6 +260,7 @@ impl Resource {
             last_pid: 0,
             observed: None,
             runtime_error: None,
+            pod: None,
             live_targets,
             is_live_broken: false,
             hold: None,
@@ -243,13 +273,13 @@ impl Resource {
     /// Whether it runs before anything changed.
     #[must_use]
     pub fn is_auto_init(&self) -> bool {
-        matches!(self.trigger_mode, TriggerMode::Auto | TriggerMode::ManualWithAutoInit)
+        self.trigger_mode.is_auto_init()
     }
 
     /// Whether changes make it run.
     #[must_use]
     pub fn is_auto_on_change(&self) -> bool {
-        matches!(self.trigger_mode, TriggerMode::Auto | TriggerMode::AutoWithManualInit)
+        self.trigger_mode.is_auto_on_change()
     }
 
     /// Whether it runs, or ever ran to an end.
@@ -281,7 +311,8 @@ impl Resource {
     }
 
     fn waiting_times(&self) -> impl Iterator<Item = Time> {
-        self.pending.iter().map(|it| it.at).chain(self.config_change.as_ref().map(|it| it.at))
+        let of_config = self.config_change.as_ref().map(|it| it.at);
+        self.pending.iter().map(|it| it.at).chain(of_config).chain(self.cut_off)
     }
 
     /// Since when something has been waiting that no update has begun to consume.
@@ -298,6 +329,9 @@ impl Resource {
         }
         if self.config_change.is_some() {
             reason = reason.with(Reason::CONFIG);
+        }
+        if self.cut_off.is_some() {
+            reason = reason.with(Reason::OUTAGE);
         }
         if !self.has_started_once() && self.is_auto_init() {
             reason = reason.with(Reason::INITIAL);

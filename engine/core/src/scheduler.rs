@@ -10,9 +10,7 @@ use std::{
 
 use crate::{
     reason::Reason,
-    resource::{
-        ConfigChange, EnableState, HISTORY, Resource, ResourceName, ServeId, UpdateEnd, UpdateId,
-    },
+    resource::{EnableState, HISTORY, Resource, ResourceName, ServeId, UpdateEnd, UpdateId},
     tiltfile::Tiltfile,
     time::Time,
 };
@@ -212,10 +210,11 @@ impl Scheduler {
                 }
             }
             Event::TimePassed => {}
-            Event::RuntimeObserved { resource, status, is_satisfied, error } => {
+            Event::RuntimeObserved { resource, status, is_satisfied, error, pod } => {
                 if let Some(&at) = self.index.get(&resource) {
                     self.resources[at].observed = Some(status);
                     self.resources[at].runtime_error = error;
+                    self.resources[at].pod = pod;
                     if is_satisfied {
                         self.became_ready(now, at);
                     }
@@ -235,6 +234,7 @@ impl Scheduler {
         if state == EnableState::Disabled {
             resource.history.clear();
             resource.pending.clear();
+            resource.cut_off = None;
             resource.triggered = Reason::default();
             resource.gated = false;
             resource.wants_since = None;
@@ -288,9 +288,10 @@ impl Scheduler {
         let resource = &mut self.resources[at];
         if is_cut_off {
             // What failed because its cluster went away runs again when that is back.
-            let again =
-                update.config.clone().unwrap_or(ConfigChange { at: now, files: Vec::new() });
-            resource.config_change.get_or_insert(again);
+            resource.cut_off = Some(now);
+            if resource.config_change.is_none() {
+                resource.config_change.clone_from(&update.config);
+            }
         }
         if error.is_none() {
             resource.last_success = Some(now);

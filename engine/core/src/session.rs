@@ -3,7 +3,7 @@
 use engine_model::{DeployTarget, GoDuration, PodReadiness};
 
 use crate::{
-    resource::{Resource, ServerPhase},
+    resource::{PodPhase, Resource, ServerPhase},
     scheduler::Scheduler,
     status::RuntimeStatus,
     tiltfile::{MAIN, Tiltfile},
@@ -48,7 +48,41 @@ pub enum TargetState {
         at: Option<Time>,
         /// What went wrong, if anything.
         error: Option<String>,
+        /// Whether it may still recover.
+        grace: Grace,
     },
+}
+
+/// Whether something that failed may still recover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grace {
+    /// Nobody has said that it may.
+    NotApplicable,
+    /// Until then.
+    Tolerated(Time),
+    /// It had its time.
+    Exceeded,
+}
+
+impl Grace {
+    /// Tilt's word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotApplicable => "NotApplicable",
+            Self::Tolerated(_) => "Tolerated",
+            Self::Exceeded => "Exceeded",
+        }
+    }
+
+    /// What a pod gets that was deployed at that time.
+    fn of(deployed: Option<Time>, period: GoDuration, now: Time) -> Self {
+        let (Some(deployed), Some(period)) = (deployed, microseconds(period)) else {
+            return Self::NotApplicable;
+        };
+        let until = Time(deployed.0.saturating_add(period));
+        if until <= now { Self::Exceeded } else { Self::Tolerated(until) }
+    }
 }
 
 /// A part of a resource that must be done, or ready.
@@ -64,13 +98,13 @@ pub struct Target {
     pub state: TargetState,
 }
 
-/// All targets, sorted by name.
+/// All targets, sorted by name. Pods that fail may recover for as long as `grace` says.
 #[must_use]
-pub fn targets(scheduler: &Scheduler) -> Vec<Target> {
+pub fn targets(scheduler: &Scheduler, grace: GoDuration, now: Time) -> Vec<Target> {
     let mut targets: Vec<Target> = scheduler.tiltfile(MAIN).map(of_tiltfile).into_iter().collect();
     for resource in scheduler.resources() {
         targets.extend(update_target(resource));
-        targets.extend(runtime_target(resource));
+        targets.extend(runtime_target(resource, grace, now));
     }
     targets.sort_by(|a, b| a.name.cmp(&b.name));
     targets
@@ -86,6 +120,7 @@ fn of_tiltfile(tiltfile: &Tiltfile) -> Target {
             since: Some(run.started),
             at: run.ended,
             error: run.error.clone(),
+            grace: Grace::NotApplicable,
         }
     } else {
         TargetState::Waiting { reason: "initial-build".to_owned() }
@@ -128,6 +163,7 @@ fn update_target(resource: &Resource) -> Option<Target> {
             since: Some(update.started),
             at: update.end.as_ref().map(|it| it.at),
             error: update.end.as_ref().and_then(|it| it.error.clone()),
+            grace: Grace::NotApplicable,
         }
     } else {
         TargetState::Inactive
@@ -135,7 +171,7 @@ fn update_target(resource: &Resource) -> Option<Target> {
     Some(target(resource, "update", TargetKind::Job, state))
 }
 
-fn runtime_target(resource: &Resource) -> Option<Target> {
+fn runtime_target(resource: &Resource, grace: GoDuration, now: Time) -> Option<Target> {
     match &resource.manifest.deploy_target {
         DeployTarget::Local(target) if target.serve_cmd.is_empty() => None,
         DeployTarget::Local(_) => Some(serve_target(resource)),
@@ -143,40 +179,71 @@ fn runtime_target(resource: &Resource) -> Option<Target> {
             // Without pods there is nothing that could run.
             let is_done = resource.last_success.is_some()
                 && deployed.pod_readiness == PodReadiness::Ignore
-                && resource.observed.is_none();
+                && resource.pod.is_none();
             let kind = match deployed.pod_readiness {
                 PodReadiness::Succeeded => TargetKind::Job,
                 PodReadiness::None | PodReadiness::Wait | PodReadiness::Ignore => {
                     TargetKind::Server
                 }
             };
-            let waiting = TargetState::Waiting { reason: "waiting-for-pod".to_owned() };
-            let state = || observed_state(resource, waiting);
-            (!is_done).then(|| target(resource, "runtime", kind, state()))
+            let grace = Grace::of(resource.last_success, grace, now);
+            (!is_done).then(|| target(resource, "runtime", kind, pod_state(resource, grace)))
         }
         DeployTarget::Compose(_) => {
-            let state = observed_state(resource, waiting(resource));
-            Some(target(resource, "runtime", TargetKind::Server, state))
+            Some(target(resource, "runtime", TargetKind::Server, service_state(resource)))
         }
     }
 }
 
-/// What executors of clusters and Compose say. Services are taken for ready as long as nothing is wrong with them.
-fn observed_state(resource: &Resource, waiting: TargetState) -> TargetState {
-    let is_service = matches!(resource.manifest.deploy_target, DeployTarget::Compose(_));
+/// How far the pods of a resource are, as its newest one tells.
+fn pod_state(resource: &Resource, grace: Grace) -> TargetState {
+    let (since, last_ready) = (resource.last_success, resource.last_ready);
+    let phase = resource.pod.as_ref().map(|it| it.phase);
+    match resource.runtime_status() {
+        RuntimeStatus::Ok if phase == Some(PodPhase::Succeeded) => {
+            TargetState::Terminated { since, at: None, error: None, grace: Grace::NotApplicable }
+        }
+        RuntimeStatus::Ok => TargetState::Active { since, is_ready: true, last_ready },
+        RuntimeStatus::Error => {
+            let broken = resource.pod.as_ref().and_then(|it| it.broken_since);
+            let error = resource.runtime_error.clone();
+            TargetState::Terminated {
+                since: broken.or(since),
+                at: None,
+                error: Some(error.unwrap_or_else(|| "unknown error".to_owned())),
+                grace,
+            }
+        }
+        RuntimeStatus::Pending if phase == Some(PodPhase::Running) => {
+            TargetState::Active { since, is_ready: false, last_ready }
+        }
+        RuntimeStatus::Pending => {
+            let reason = match &resource.pod {
+                None => "waiting-for-pod",
+                Some(pod) if pod.status.is_empty() => "unknown",
+                Some(pod) => &pod.status,
+            };
+            TargetState::Waiting { reason: reason.to_owned() }
+        }
+        RuntimeStatus::Unknown | RuntimeStatus::NotApplicable | RuntimeStatus::None => {
+            TargetState::Inactive
+        }
+    }
+}
+
+/// What Compose says. Services are taken for ready as long as nothing is wrong with them.
+fn service_state(resource: &Resource) -> TargetState {
     let deployed = resource.last_success;
     match resource.runtime_status() {
-        RuntimeStatus::Pending => waiting,
-        RuntimeStatus::Ok => TargetState::Active {
-            since: deployed,
-            is_ready: true,
-            last_ready: if is_service { deployed } else { resource.last_ready },
-        },
+        RuntimeStatus::Pending => waiting(resource),
+        RuntimeStatus::Ok => {
+            TargetState::Active { since: deployed, is_ready: true, last_ready: deployed }
+        }
         RuntimeStatus::Error => {
             let error =
                 resource.runtime_error.clone().unwrap_or_else(|| "unknown error".to_owned());
-            let since = deployed.filter(|_| !is_service);
-            TargetState::Terminated { since, at: None, error: Some(error) }
+            let grace = Grace::NotApplicable;
+            TargetState::Terminated { since: None, at: None, error: Some(error), grace }
         }
         RuntimeStatus::Unknown | RuntimeStatus::NotApplicable | RuntimeStatus::None => {
             TargetState::Inactive
@@ -195,6 +262,7 @@ fn serve_target(resource: &Resource) -> Target {
             since: Some(since),
             at: Some(at),
             error: Some(format!("Process {pid} exited with non-zero status")),
+            grace: Grace::NotApplicable,
         },
         // Between two runs it is not ready; before the first one it waits.
         _ if resource.last_pid != 0 => {
@@ -213,6 +281,8 @@ pub struct Limits {
     pub timeout: GoDuration,
     /// For a server to become ready.
     pub readiness_timeout: GoDuration,
+    /// For a pod that fails to recover.
+    pub grace_period: GoDuration,
 }
 
 /// Whether `ci` is done.
@@ -231,8 +301,17 @@ pub enum Verdict {
 pub fn verdict(targets: &[Target], limits: Limits, started: Time, now: Time) -> Verdict {
     let mut waiting = Vec::new();
     let mut not_ready = Vec::new();
+    let mut retrying = Vec::new();
+    let mut deadlines = Vec::new();
     for target in targets {
         match &target.state {
+            TargetState::Terminated { error: Some(_), grace: Grace::Tolerated(until), .. } => {
+                retrying.push(target.name.clone());
+                deadlines.push(*until);
+            }
+            TargetState::Terminated { error: Some(error), grace: Grace::Exceeded, .. } => {
+                return Verdict::Failure(format!("exceeded grace period: {error}"));
+            }
             TargetState::Terminated { error: Some(error), .. } => {
                 return Verdict::Failure(error.clone());
             }
@@ -245,10 +324,10 @@ pub fn verdict(targets: &[Target], limits: Limits, started: Time, now: Time) -> 
         }
     }
     // The Tiltfile is always there; it alone says nothing.
-    if waiting.is_empty() && not_ready.is_empty() && targets.len() > 1 {
+    let is_done = waiting.is_empty() && not_ready.is_empty() && retrying.is_empty();
+    if is_done && targets.len() > 1 {
         return Verdict::Success;
     }
-    let mut deadlines = Vec::new();
     if let Some(limit) = microseconds(limits.readiness_timeout) {
         for (target, since) in targets.iter().filter_map(unready_since) {
             let deadline = Time(since.0.saturating_add(limit));
@@ -264,7 +343,9 @@ pub fn verdict(targets: &[Target], limits: Limits, started: Time, now: Time) -> 
     if let Some(limit) = microseconds(limits.timeout) {
         let deadline = Time(started.0.saturating_add(limit));
         if now > deadline {
-            let summary = summary(&[("waiting", &waiting), ("not ready", &not_ready)]);
+            let groups =
+                [("waiting", &*waiting), ("not ready", &*not_ready), ("retrying", &*retrying)];
+            let summary = summary(&groups);
             return Verdict::Failure(format!("Timeout after {}: {summary}", limits.timeout));
         }
         deadlines.push(deadline);

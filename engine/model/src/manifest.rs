@@ -52,6 +52,20 @@ pub enum TriggerMode {
     AutoWithManualInit,
 }
 
+impl TriggerMode {
+    /// Whether the resource updates before anything changed.
+    #[must_use]
+    pub fn is_auto_init(self) -> bool {
+        matches!(self, Self::Auto | Self::ManualWithAutoInit)
+    }
+
+    /// Whether changes make the resource update.
+    #[must_use]
+    pub fn is_auto_on_change(self) -> bool {
+        matches!(self, Self::Auto | Self::AutoWithManualInit)
+    }
+}
+
 impl Serialize for TriggerMode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u8(match self {

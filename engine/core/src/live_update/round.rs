@@ -278,7 +278,7 @@ impl LiveUpdate {
 }
 
 /// Copies, of which the last wins where several go to the same path.
-fn last_of_each_path(mappings: Vec<Mapping>) -> Vec<Copy> {
+pub(super) fn last_of_each_path(mappings: Vec<Mapping>) -> Vec<Copy> {
     let mut last = BTreeMap::new();
     for (i, mapping) in mappings.iter().enumerate() {
         last.insert(Arc::clone(&mapping.container), i);

@@ -105,6 +105,11 @@ impl Rules {
         due.map(|(run, _)| run.clone()).collect()
     }
 
+    /// Whether some files ask for a full build.
+    pub(super) fn has_stop_paths(&self) -> bool {
+        !self.stop_paths.is_empty()
+    }
+
     /// The first sync step that a file belongs to, with what is left of its path.
     fn sync_of<'a>(&self, file: &'a str) -> Option<(usize, &'a str)> {
         self.syncs.iter().enumerate().find_map(|(i, it)| Some((i, below(&it.local, file)?)))

@@ -7,6 +7,7 @@ use expect_test::Expect;
 
 use super::*;
 
+mod ahead;
 mod containers;
 mod files;
 

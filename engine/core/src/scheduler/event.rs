@@ -6,7 +6,7 @@ use engine_model::{Manifest, TriggerMode};
 
 use crate::{
     reason::Reason,
-    resource::{EnableState, ResourceName, ServeId, UpdateId},
+    resource::{EnableState, PodSummary, ResourceName, ServeId, UpdateId},
     status::RuntimeStatus,
     tiltfile::LoadId,
     time::Time,
@@ -141,6 +141,8 @@ pub enum Event {
         is_satisfied: bool,
         /// What went wrong, if it is known.
         error: Option<String>,
+        /// The newest pod, if there are any.
+        pod: Option<PodSummary>,
     },
 }
 

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use engine_model::{Manifest, TriggerMode};
+use engine_model::{GoDuration, Manifest, TriggerMode};
 
 use super::{N_NAMES, Op, ServerOp, model::Model, oracle};
 use crate::{
@@ -196,6 +196,7 @@ impl World {
                 status: if is_ready { RuntimeStatus::Ok } else { RuntimeStatus::Error },
                 is_satisfied: is_ready,
                 error: None,
+                pod: None,
             },
             Op::Noise { id, what } => self.noise(u64::from(id), what)?,
             Op::Clock(_) | Op::Rewrite { .. } | Op::Loop { .. } => return None,
@@ -271,7 +272,7 @@ impl World {
         let holds = self.scheduler.resources().iter().filter_map(|it| it.hold.as_ref());
         self.seen.extend(holds.map(Hold::reason));
         if self.n_steps.is_multiple_of(16) {
-            let _ = session::targets(&self.scheduler);
+            let _ = session::targets(&self.scheduler, GoDuration(0), self.now);
         }
     }
 

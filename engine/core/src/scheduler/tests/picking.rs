@@ -317,7 +317,7 @@ fn what_docker_cuts_off_fails_and_runs_again_when_docker_is_back() {
         > fail web
           web waits: waiting-for-cluster [docker]
         > back
-          update web: Config Changed
+          update web: Retry After Outage
         > fail web
     "#]]);
 }

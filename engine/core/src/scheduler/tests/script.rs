@@ -139,18 +139,21 @@ impl World {
                 status: RuntimeStatus::Ok,
                 is_satisfied: true,
                 error: None,
+                pod: None,
             },
             "coming" => Event::RuntimeObserved {
                 resource,
                 status: RuntimeStatus::Pending,
                 is_satisfied: false,
                 error: None,
+                pod: None,
             },
             "down" => Event::RuntimeObserved {
                 resource,
                 status: RuntimeStatus::Error,
                 is_satisfied: false,
                 error: Some("it crashed".to_owned()),
+                pod: None,
             },
             _ => panic!("no such command: {command}"),
         };
@@ -267,7 +270,7 @@ impl World {
     }
 
     fn show_verdict(&mut self) {
-        let targets = session::targets(&self.scheduler);
+        let targets = session::targets(&self.scheduler, GoDuration(0), self.now);
         for target in &targets {
             let kind = match target.kind {
                 TargetKind::Job => "job",
@@ -285,6 +288,7 @@ impl World {
         let limits = Limits {
             timeout: GoDuration::from_secs(60),
             readiness_timeout: GoDuration::from_secs(10),
+            grace_period: GoDuration(0),
         };
         let verdict = session::verdict(&targets, limits, Time(0), self.now);
         writeln!(self.out, "  {verdict:?}").unwrap();
