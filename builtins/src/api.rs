@@ -45,7 +45,8 @@ pub mod v1alpha1;
 
 pub(crate) use compose::compose_command;
 pub(crate) use control::Exit;
-pub(crate) use kube_context::{KubeContext, pinned_kubeconfig, refusal};
+pub use kube_context::KubeCluster;
+pub(crate) use kube_context::{KubeContext, kube_cluster, refusal};
 pub(crate) use kubernetes::ask_for_names;
 
 /// All names that a Tiltfile can use without defining them.

@@ -69,6 +69,7 @@ pub use exec::call_stack;
 pub use exec::definition;
 pub use exec::host;
 pub use exec::session;
+pub use methods::method_names;
 pub use native::BuiltinsExt;
 pub use native::FrozenModuleValue;
 pub use native::ModuleValue;

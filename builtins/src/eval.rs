@@ -10,6 +10,7 @@ use crate::{
     diagnostic::{Failure, Problem},
     dialect::{self, Limits},
     docker::ignore,
+    extension::Repository,
     golang::{os_error::PathError, path},
     host::Host,
     loader,
@@ -27,9 +28,10 @@ pub struct Evaluation {
     pub failure: Option<Failure>,
     /// Calls of builtins, if somebody asked for them.
     pub calls: Vec<BuiltinCall>,
-    /// The kubeconfig that children get, if somebody asked for it: only the context in use. The file lives as long
-    /// as the host.
-    pub kubeconfig: Option<String>,
+    /// Which cluster it is about, if somebody asked for that.
+    pub cluster: Option<api::KubeCluster>,
+    /// The repositories that extensions were loaded from; the standard library is none.
+    pub repositories: Vec<Repository>,
 }
 
 /// Evaluates a Tiltfile.
@@ -94,8 +96,9 @@ fn evaluate_here(request: &Request, host: Arc<dyn Host>, limits: Limits) -> Eval
         let elapsed = GoDuration(i64::try_from(started.elapsed().as_nanos()).unwrap_or(i64::MAX));
         session.info(&format!("Successfully loaded Tiltfile ({elapsed})"));
     }
-    let kubeconfig = request.pin_kubeconfig.then(|| api::pinned_kubeconfig(session)).flatten();
-    Evaluation { load, failure, calls: session.calls.take(), kubeconfig }
+    let cluster = request.pin_kubeconfig.then(|| api::kube_cluster(session));
+    let repositories = session.loader.repositories();
+    Evaluation { load, failure, calls: session.calls.take(), cluster, repositories }
 }
 
 /// Executes the main Tiltfile, then asks it for the names of workloads, if it wants to give them.

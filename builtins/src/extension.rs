@@ -1,28 +1,31 @@
 //! `ext://NAME`: which repository an extension comes from, and where its Tiltfile is on disk.
 //!
-//! Repositories are git checkouts in the data folder that Tilt uses, so that an existing checkout works without
-//! a network. As long as there is none of the public repository, the embedded standard library stands in for it.
+//! The default repository is the embedded standard library. A Tiltfile that declares a repository gets that one: a
+//! folder, or a git checkout in the data folder that Tilt uses, so that an existing checkout works without a
+//! network. If the public repository is declared and cannot be had, the standard library stands in for it.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{cell::RefCell, collections::BTreeMap};
 
 use serde_json::{Value, json};
 
 use crate::{
     golang::{label::sanitize_name, os_error::PathError, path},
-    host::{FileKind, Host},
+    host::{FileKind, Host, Level},
     objects::{ApiObjects, EXTENSION, EXTENSION_REPO},
 };
+
+use lock::Lock;
 
 mod checkout;
 mod embedded;
 mod import_path;
+pub mod lock;
 
 /// The prefix of extension names in `load`.
 pub(crate) const PREFIX: &str = "ext://";
 
 const DEFAULT_REPO: &str = "default";
 const PUBLIC_REPOSITORY: &str = "https://github.com/tilt-dev/tilt-extensions";
-const PUBLIC_IMPORT_PATH: &str = "github.com/tilt-dev/tilt-extensions";
 const MANAGED_BY: &str = "tilt.dev/managed-by";
 const LOADER: &str = "tiltfile.loader";
 
@@ -35,29 +38,52 @@ pub(crate) struct ExtensionError(String);
 #[derive(Debug, Default)]
 pub(crate) struct Repositories {
     /// The results by URL and reference.
-    found: RefCell<HashMap<(String, String), Result<String, String>>>,
+    found: RefCell<BTreeMap<(String, String), Result<String, String>>>,
+}
+
+/// A repository that a Tiltfile loads from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    /// As the Tiltfile writes it.
+    pub url: String,
+    /// The branch, tag or commit that the Tiltfile names, or nothing.
+    pub reference: String,
+    /// Where its files are.
+    pub path: String,
 }
 
 impl Repositories {
+    /// Those that were found, sorted by URL.
+    pub(crate) fn used(&self) -> Vec<Repository> {
+        let found = self.found.borrow();
+        let used = found.iter().filter_map(|((url, reference), root)| {
+            let (url, reference) = (url.clone(), reference.clone());
+            Some(Repository { url, reference, path: root.as_ref().ok()?.clone() })
+        });
+        used.collect()
+    }
+
     /// Where the files of a repository are.
-    fn root(&self, host: &dyn Host, repo: &Value) -> Result<String, String> {
+    fn root(&self, host: &dyn Host, project: &str, repo: &Value) -> Result<String, String> {
         let key = (text(repo, "url").to_owned(), text(repo, "ref").to_owned());
         if let Some(known) = self.found.borrow().get(&key) {
             return known.clone();
         }
-        let found = repo_root(host, &key.0, &key.1);
+        let found = repository_root(host, project, &key.0, &key.1);
         self.found.borrow_mut().insert(key, found.clone());
         found
     }
 }
 
-/// The absolute path of the Tiltfile of an extension, whose name has no prefix any more.
+/// The absolute path of the Tiltfile of an extension, whose name has no prefix any more. The project is the folder of
+/// the main Tiltfile.
 ///
 /// # Errors
 /// If the repository cannot be had, or has no such extension.
 pub(crate) fn resolve(
     host: &dyn Host,
     repositories: &Repositories,
+    project: &str,
     objects: &mut ApiObjects,
     module: &str,
 ) -> Result<String, ExtensionError> {
@@ -67,7 +93,6 @@ pub(crate) fn resolve(
     let repo_path = text(&extension, "repoPath");
 
     if !objects.declares_repo(repo_name)
-        && !has_public_checkout(host)
         && let Some(found) = embedded::tiltfile(host, repo_path)
     {
         ensure_repo(objects, repo_name);
@@ -76,7 +101,7 @@ pub(crate) fn resolve(
 
     let repo = ensure_repo(objects, repo_name);
     let root = repositories
-        .root(host, &repo)
+        .root(host, project, &repo)
         .map_err(|error| ExtensionError(format!("loading extension repo {repo_name}: {error}")))?;
     tiltfile_in(host, &root, text(&repo, "gitSubpath"), repo_path)
         .map_err(|error| ExtensionError(format!("loading extension {name}: {error}")))
@@ -126,22 +151,29 @@ fn ensure_repo(objects: &mut ApiObjects, name: &str) -> Value {
     repo
 }
 
-/// Whether Tilt, or an earlier evaluation, has fetched the public repository.
-fn has_public_checkout(host: &dyn Host) -> bool {
-    let dest = path::join(&[&checkout::modules_dir(host), PUBLIC_IMPORT_PATH]);
-    host.stat(&dest).is_ok()
+/// The Tiltfile of an extension, for whoever only reads it: nothing is fetched.
+///
+/// # Errors
+/// If it is neither part of the standard library nor in a repository that was fetched before.
+pub fn extension_tiltfile(host: &dyn Host, name: &str) -> Result<String, String> {
+    if let Some(found) = embedded::tiltfile(host, name) {
+        return found;
+    }
+    let root = path::join(&[&checkout::modules_dir(host), "github.com/tilt-dev/tilt-extensions"]);
+    tiltfile_in(host, &root, "", name).map_err(|error| format!("loading extension {name}: {error}"))
 }
 
-/// Where the files of a repository are, by its URL; a git repository is fetched if it is not there.
+/// Where the files of a repository are, by its URL; a git repository is fetched if it is not there. The project may
+/// have a copy of its own, or pin a commit.
 ///
 /// # Errors
 /// If it cannot be had, in Tilt's words.
-pub fn repository_root(host: &dyn Host, url: &str, reference: &str) -> Result<String, String> {
-    repo_root(host, url, reference)
-}
-
-/// Where the files of a repository are, by its URL.
-fn repo_root(host: &dyn Host, url: &str, reference: &str) -> Result<String, String> {
+pub fn repository_root(
+    host: &dyn Host,
+    project: &str,
+    url: &str,
+    reference: &str,
+) -> Result<String, String> {
     if let Some(dir) = url.strip_prefix("file://") {
         if !reference.is_empty() {
             return Err("spec.ref not supported on file:// repos".to_owned());
@@ -161,7 +193,48 @@ fn repo_root(host: &dyn Host, url: &str, reference: &str) -> Result<String, Stri
     else {
         return Err(format!("invalid: URL must start with 'https://': {url}"));
     };
-    checkout::ensure(host, import_path, reference)
+    let vendored = lock::vendored(project, import_path);
+    if host.stat(&vendored).is_ok() {
+        return Ok(vendored);
+    }
+    let found = match Lock::read(host, project)?.commit(url, reference) {
+        Some(commit) => checkout::pinned(host, import_path, commit),
+        None => checkout::ensure(host, import_path, reference),
+    };
+    match found {
+        Err(why) if url.trim_end_matches('/') == PUBLIC_REPOSITORY => {
+            host.log(
+                Level::Warn,
+                &format!("{url} cannot be had ({why}), so the standard library stands in for it\n"),
+            );
+            embedded::root(host)
+        }
+        found => found,
+    }
+}
+
+/// The names of all extensions that come with the engine, sorted.
+pub fn standard_library() -> impl Iterator<Item = &'static str> {
+    stdlib::all().map(|it| it.name)
+}
+
+/// Whether these are the files of the standard library, which stand in for the public repository.
+#[must_use]
+pub fn is_standard_library(host: &dyn Host, root: &str) -> bool {
+    embedded::dir(host) == root
+}
+
+/// The newest commit that a reference of a git repository names, or nothing for a folder.
+///
+/// # Errors
+/// If the repository cannot be had, or has no such reference.
+pub fn newest_commit(
+    host: &dyn Host,
+    url: &str,
+    reference: &str,
+) -> Result<Option<String>, String> {
+    let import_path = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    import_path.map(|it| checkout::newest(host, it, reference)).transpose()
 }
 
 /// `$XDG_DATA_HOME`, where Tilt keeps its checkouts in `tilt-dev/tilt_modules`.

@@ -3,7 +3,6 @@
 
 pub mod duration;
 pub mod float;
-pub mod hex;
 pub mod json;
 pub mod pflag;
 pub mod semver;
@@ -11,4 +10,4 @@ pub mod spell;
 pub mod time;
 pub mod url;
 
-pub use engine_formats::golang::{fnv, label, os_error, path, quote, regexp};
+pub use engine_formats::golang::{boolean, fnv, hex, label, os_error, path, quote, regexp};

@@ -4,6 +4,7 @@
 //! Nothing here reads files or talks to a cluster.
 
 pub mod images;
+pub mod inject;
 pub mod jsonpath;
 pub mod locator;
 pub mod names;

@@ -7,10 +7,13 @@ pub mod api;
 pub mod compose;
 pub mod diagnostic;
 pub mod dialect;
+pub mod docs;
+pub mod extension;
 pub mod golang;
 pub mod host;
 pub mod kube_config;
 pub mod kubernetes;
+pub mod language;
 pub mod syntax;
 pub mod yaml;
 
@@ -18,14 +21,13 @@ mod assemble;
 mod cache;
 mod declarations;
 mod eval;
-mod extension;
 mod loader;
 mod objects;
 mod session;
 
+pub use declarations::settings::Features;
 pub use engine_formats::docker;
 pub use eval::{Evaluation, evaluate};
-pub use extension::repository_root;
 pub use session::{BuiltinCall, Request};
 
 /// The version of Tilt whose behavior this is; version constraints of Tiltfiles are checked against it.

@@ -53,6 +53,12 @@ impl Loader {
         }
     }
 
+    /// The repositories that extensions were loaded from.
+    #[must_use]
+    pub fn repositories(&self) -> Vec<extension::Repository> {
+        self.repositories.used()
+    }
+
     /// A file that was executed.
     #[must_use]
     pub fn get(&self, file: &str) -> Option<Rc<Loaded>> {
@@ -106,15 +112,17 @@ pub(crate) fn exports<'v>(loaded: &Loaded, heap: Heap<'v>) -> starlark::Result<V
 pub(crate) fn execute(
     session: &Session,
     dialect: &dialect::Session,
-    path: &str,
+    module: &str,
 ) -> Result<Rc<Loaded>, EvalError> {
-    let file = match path.strip_prefix(extension::PREFIX) {
+    let file = match module.strip_prefix(extension::PREFIX) {
         Some(module) => {
             let objects = &mut session.declarations.borrow_mut().objects;
-            extension::resolve(session.host.as_ref(), &session.loader.repositories, objects, module)
+            let (host, known) = (session.host.as_ref(), &session.loader.repositories);
+            let project = path::dir(&session.main_path);
+            extension::resolve(host, known, &project, objects, module)
                 .map_err(|why| EvalError::new(why.to_string()))?
         }
-        None => session.abs(path),
+        None => session.abs(module),
     };
     match session.loader.files.borrow().get(&file) {
         Some(State::Done(loaded)) => return Ok(Rc::clone(loaded)),

@@ -6,6 +6,7 @@ use engine_model::GoDuration;
 use starlark::eval::Evaluator;
 
 use crate::{
+    api::KubeCluster,
     declarations::Declarations,
     diagnostic::Position,
     dialect::{self, EvalError, Frame, Loaded},
@@ -39,6 +40,9 @@ pub struct Request {
     pub is_extension: bool,
     /// Whether unchanged charts and overlays are taken from the cache.
     pub use_cache: bool,
+    /// The cluster that an earlier evaluation was about, if this one must be about it too, whatever the environment
+    /// says by now.
+    pub cluster: Option<KubeCluster>,
     /// Whether the kubeconfig for children is wanted.
     pub pin_kubeconfig: bool,
     /// Whether to note how long each builtin took.
@@ -67,6 +71,7 @@ impl Request {
             web_port: 10350,
             is_extension: false,
             use_cache: true,
+            cluster: None,
             pin_kubeconfig: false,
             record_timings: false,
             start_time: crate::golang::time::now_rfc3339(),
@@ -128,7 +133,10 @@ impl Session {
         let declarations = Declarations::new(&request);
         let home = host.env("HOME").unwrap_or_default();
         Self {
-            kubeconfig_paths: kube_config::paths(host.env("KUBECONFIG").as_deref(), &home),
+            kubeconfig_paths: match request.cluster.as_ref().and_then(|it| it.path.clone()) {
+                Some(path) => vec![path],
+                None => kube_config::paths(host.env("KUBECONFIG").as_deref(), &home),
+            },
             home,
             request,
             host,

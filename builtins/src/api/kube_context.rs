@@ -7,7 +7,7 @@ use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
 use super::coerce::{go_type, one_or_sequence};
 use crate::{
     dialect::{args::Args, error::raise, native::BuiltinsExt},
-    kube_config::{KubeConfig, KubeFiles, Overrides},
+    kube_config::{KubeConfig, KubeFiles, Overrides, Product},
     session::Session,
     yaml,
 };
@@ -16,6 +16,25 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("k8s_context", k8s_context);
     builder.function("k8s_namespace", k8s_namespace);
     builder.function("allow_k8s_contexts", allow_k8s_contexts);
+}
+
+/// Which cluster a Tiltfile is about.
+#[derive(Clone, Debug, Default)]
+pub struct KubeCluster {
+    /// The kubeconfig that children get: only the context in use. The file lives as long as the host.
+    pub path: Option<String>,
+    /// Why no kubeconfig can be used, if that is known.
+    pub problem: Option<String>,
+    /// The context in use; empty without a kubeconfig.
+    pub context: String,
+    /// Its namespace, if it names one.
+    pub namespace: String,
+    /// Its cluster.
+    pub cluster: String,
+    /// What kind of cluster that is.
+    pub product: Product,
+    /// Whether it is one for development.
+    pub is_dev: bool,
 }
 
 /// The context of the kubeconfig, read once per evaluation.
@@ -27,6 +46,14 @@ pub struct KubeContext {
     pub namespace: String,
     /// Whether its cluster is one for development, or there is none.
     pub is_dev: bool,
+    /// The cluster of the context.
+    pub cluster: String,
+    /// What kind of cluster that is.
+    pub product: Product,
+    /// The namespace as the kubeconfig has it.
+    pub written_namespace: String,
+    /// Why no configuration can be used, if that is so.
+    pub problem: Option<String>,
     /// Contexts that the Tiltfile allows.
     pub allowed: BTreeSet<String>,
     /// What the kubeconfig that children get is made from, until somebody asks for it.
@@ -45,25 +72,36 @@ impl KubeContext {
             namespace: session.request.namespace.clone(),
         };
         let files = Files(session);
-        // A configuration that cannot be used is as good as none.
-        let Ok(config) = KubeConfig::load(paths, &overrides, &files) else {
-            return Self::without_config();
+        let config = match KubeConfig::load(paths, &overrides, &files) {
+            Ok(config) if config.current_context.is_empty() => return Self::without_config(None),
+            Ok(config) => config,
+            // A configuration that cannot be used is as good as none.
+            Err(error) => return Self::without_config(Some(error.to_string())),
         };
-        if config.current_context.is_empty() {
-            return Self::without_config();
-        }
+        // Where a file was tells the product too, so what was found there counts.
+        let (product, is_dev) = match &session.request.cluster {
+            Some(known) => (known.product, known.is_dev),
+            None => {
+                let product = config.product(home);
+                (product, product.is_dev_cluster())
+            }
+        };
         Self {
             name: config.current_context.clone(),
             namespace: config.namespace().to_owned(),
-            is_dev: config.product(home).is_dev_cluster(),
+            is_dev,
+            cluster: config.cluster_name().to_owned(),
+            product,
+            written_namespace: config.context().map_or_else(String::new, |it| it.namespace.clone()),
+            problem: None,
             allowed: BTreeSet::new(),
             config: Some(Box::new(config)),
             pinned: None,
         }
     }
 
-    fn without_config() -> Self {
-        Self { is_dev: true, ..Self::default() }
+    fn without_config(problem: Option<String>) -> Self {
+        Self { is_dev: true, problem, ..Self::default() }
     }
 
     /// Whether the Tiltfile may touch the cluster.
@@ -146,6 +184,20 @@ pub(crate) fn refusal(session: &Session, known: Option<&KubeContext>) -> Option<
          \tallow_k8s_contexts('{context}')\n\
          to your Tiltfile. Otherwise, switch k8s contexts and restart Tilt."
     ))
+}
+
+/// Which cluster this is about.
+pub(crate) fn kube_cluster(session: &Session) -> KubeCluster {
+    let path = pinned_kubeconfig(session);
+    with_context(session, |it| KubeCluster {
+        path,
+        problem: it.problem.clone(),
+        context: it.name.clone(),
+        namespace: it.written_namespace.clone(),
+        cluster: it.cluster.clone(),
+        product: it.product,
+        is_dev: it.is_dev,
+    })
 }
 
 /// The kubeconfig that children get: only the context in use.

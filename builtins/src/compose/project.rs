@@ -10,6 +10,7 @@ use super::{
     ComposeError, ProjectRequest, World, bind, consistency, environment, files, interpolate,
     io_problem, normalize, normalize_project_name, read, template,
 };
+use crate::golang::boolean;
 
 const PROJECT_NAME: &str = "COMPOSE_PROJECT_NAME";
 const DISABLE_ENV_FILE: &str = "COMPOSE_DISABLE_ENV_FILE";
@@ -164,15 +165,10 @@ fn default_env_files(
     if let Some(file) = &request.env_file {
         return Ok(vec![file.to_string_lossy().into_owned()]);
     }
-    match request.env.get(DISABLE_ENV_FILE).map(String::as_str) {
-        None | Some("0" | "f" | "F" | "false" | "FALSE" | "False") => {}
-        Some("1" | "t" | "T" | "true" | "TRUE" | "True") => return Ok(Vec::new()),
-        Some(other) => {
-            return Err(ComposeError::new(format!(
-                "strconv.ParseBool: parsing {}: invalid syntax",
-                quote(other)
-            )));
-        }
+    if let Some(text) = request.env.get(DISABLE_ENV_FILE)
+        && boolean::parse(text).map_err(ComposeError::new)?
+    {
+        return Ok(Vec::new());
     }
     let default = files::join(working_dir, ".env");
     match world.stat(default.as_ref()) {

@@ -63,6 +63,18 @@ pub(crate) fn names(value: Value<'_>) -> impl Iterator<Item = &'static str> {
     table.iter().map(|(name, _)| *name)
 }
 
+/// The names of the methods of a type (`string`, `list`, `dict`), or of all types.
+#[must_use]
+pub fn method_names(ty: Option<&str>) -> Vec<&'static str> {
+    let table = match ty {
+        Some("string") => string::METHODS,
+        Some("list") => list::METHODS,
+        Some("dict") => dict::METHODS,
+        _ => return all_names(),
+    };
+    table.iter().map(|(name, _)| *name).collect()
+}
+
 /// The names of all methods there are.
 pub(crate) fn all_names() -> Vec<&'static str> {
     let mut names: Vec<_> = TABLES.iter().flat_map(|t| t.iter().map(|(name, _)| *name)).collect();

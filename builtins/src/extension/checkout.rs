@@ -67,6 +67,90 @@ pub(super) fn ensure(
     Ok(dest)
 }
 
+/// The directory that an import path names, as it was in a commit. It is made once, and needs no network then. It is
+/// beside the checkout, which may be of another commit.
+pub(super) fn pinned(host: &dyn Host, import_path: &str, commit: &str) -> Result<String, String> {
+    let modules = modules_dir(host);
+    let repo =
+        RepoRoot::of(import_path, |url| quiet_git(host, &modules, &["ls-remote", url]).is_ok())?;
+    let inside = import_path.strip_prefix(&repo.root).unwrap_or_default();
+    let copy = path::join(&[&data_home(host), "engine", "extensions", &repo.root, commit]);
+    let dest = path::join(&[&copy, inside]);
+    if host.stat(&copy).is_err() {
+        let root = path::join(&[&modules, &repo.root]);
+        if host.stat(&path::join(&[&root, ".git"])).is_err() {
+            clone(host, &repo.url, &root).map_err(|why| download_error(&why))?;
+        }
+        export(host, &root, commit, &copy)?;
+    }
+    Ok(dest)
+}
+
+/// Copies the files of a commit, which is fetched if it is not there.
+fn export(host: &dyn Host, root: &str, commit: &str, copy: &str) -> Result<(), String> {
+    let object = format!("{commit}^{{commit}}");
+    if quiet_git(host, root, &["cat-file", "-e", &object]).is_err() {
+        git(host, root, &["fetch", "origin", commit], None)
+            .or_else(|_| git(host, root, &["fetch", "--tags", "origin"], None))
+            .map_err(|why| format!("fetching {commit}: {why}"))?;
+    }
+    let partial = format!("{copy}.partial-{}", std::process::id());
+    run(host, "/", &["mkdir", "-p", &partial], None).map_err(|failure| failure.why)?;
+    // An index of its own: that of the checkout knows nothing of it.
+    let index = format!("GIT_INDEX_FILE={partial}.index");
+    let tree = format!("--work-tree={partial}");
+    let command = ["env", &index, "git", &tree, "checkout", "--force", commit, "--", "."];
+    let exported = run(host, root, &command, None);
+    let _ = host.remove(&format!("{partial}.index"));
+    let placed = exported.and_then(|()| run(host, "/", &["mv", "-T", &partial, copy], None));
+    placed.or_else(|failure| {
+        let _ = run(host, "/", &["rm", "-rf", "--", &partial], None);
+        // Another engine may have been faster.
+        host.stat(copy).map(|_| ()).map_err(|_| {
+            report(host, root, &["checkout", commit], &failure);
+            format!("sync to ref {commit}: {}", failure.why)
+        })
+    })
+}
+
+/// The commit that a reference names now, at its origin.
+pub(super) fn newest(
+    host: &dyn Host,
+    import_path: &str,
+    reference: &str,
+) -> Result<String, String> {
+    let modules = modules_dir(host);
+    let repo =
+        RepoRoot::of(import_path, |url| quiet_git(host, &modules, &["ls-remote", url]).is_ok())?;
+    let root = path::join(&[&modules, &repo.root]);
+    if host.stat(&path::join(&[&root, ".git"])).is_err() {
+        clone(host, &repo.url, &root)?;
+    } else {
+        git(host, &root, &["fetch", "--quiet", "--tags", "origin"], None)?;
+    }
+    let names = match reference {
+        "" | "HEAD" => vec!["origin/HEAD".to_owned(), "HEAD".to_owned()],
+        name => vec![format!("origin/{name}"), name.to_owned()],
+    };
+    let found = names.iter().find_map(|name| {
+        let object = format!("{name}^{{commit}}");
+        said(host, &root, &["git", "rev-parse", "--verify", "--quiet", &object])
+    });
+    found.ok_or_else(|| format!("{import_path} has no {reference}"))
+}
+
+/// What a command prints, if it succeeds.
+fn said(host: &dyn Host, dir: &str, argv: &[&str]) -> Option<String> {
+    let mut text = Vec::new();
+    let command = command(host, dir, argv);
+    let code = host.run(&command, &mut |which, bytes: &[u8]| {
+        if which == Output::Stdout {
+            text.extend_from_slice(bytes);
+        }
+    });
+    (code.ok()? == 0).then(|| String::from_utf8_lossy(&text).trim().to_owned())
+}
+
 fn download_error(why: &str) -> String {
     format!("download error: waiting 5s before retrying. Original error: {why}")
 }
@@ -155,16 +239,20 @@ fn report(host: &dyn Host, dir: &str, args: &[&str], failure: &Failure) {
     host.log(Level::Info, &format!("# cd {dir}; git {}\n{said}", args.join(" ")));
 }
 
-fn run(host: &dyn Host, dir: &str, argv: &[&str], limit: Option<Duration>) -> Result<(), Failure> {
+fn command(host: &dyn Host, dir: &str, argv: &[&str]) -> Command {
     let mut env = host.env_vars().into_iter().collect();
     // A Tiltfile may have removed what the host set; a prompt would wait for an answer that cannot come.
     add_git_defaults(&mut env);
-    let command = Command {
+    Command {
         argv: argv.iter().map(|&it| it.to_owned()).collect(),
         dir: dir.to_owned(),
         env: env.into_iter().collect(),
         stdin: None,
-    };
+    }
+}
+
+fn run(host: &dyn Host, dir: &str, argv: &[&str], limit: Option<Duration>) -> Result<(), Failure> {
+    let command = command(host, dir, argv);
     let mut errors = Vec::new();
     let mut keep = |which, bytes: &[u8]| {
         if which == Output::Stderr {

@@ -4,21 +4,39 @@ use crate::{golang::path, host::Host};
 
 use super::data_home;
 
+/// Names a folder whose extensions are used as they are, for those who work on them.
+const SOURCES: &str = "ENGINE_STDLIB";
+
 /// The path of an embedded extension's Tiltfile, or `None` if the standard library lacks the name.
 pub(super) fn tiltfile(host: &dyn Host, name: &str) -> Option<Result<String, String>> {
+    if let Some(sources) = host.env(SOURCES).filter(|it| path::is_abs(it)) {
+        let file = path::join(&[&sources, name, "Tiltfile"]);
+        return host.stat(&file).is_ok().then_some(Ok(file));
+    }
     let extension = stdlib::find(name)?;
-    let mut tiltfile = Err("no Tiltfile in the standard library".to_owned());
+    let written = write(host, extension);
+    Some(written.map(|()| path::join(&[&dir(host), extension.name, "Tiltfile"])))
+}
+
+/// The folder of all embedded extensions, with the layout of the public repository.
+pub(super) fn root(host: &dyn Host) -> Result<String, String> {
+    stdlib::all().try_for_each(|it| write(host, it))?;
+    Ok(dir(host))
+}
+
+/// Each version of the engine has its own folder, as several may run at a time.
+pub(super) fn dir(host: &dyn Host) -> String {
+    path::join(&[&data_home(host), "engine", "stdlib", env!("CARGO_PKG_VERSION")])
+}
+
+fn write(host: &dyn Host, extension: &stdlib::Extension) -> Result<(), String> {
+    let dir = path::join(&[&dir(host), extension.name]);
     for file in extension.files {
-        let dir = path::join(&[&data_home(host), "engine", "stdlib", env!("CARGO_PKG_VERSION")]);
-        let path = path::join(&[&dir, extension.name, file.path]);
-        if !host.read(&path).is_ok_and(|it| it == file.text.as_bytes())
-            && let Err(error) = host.write(&path, file.text.as_bytes())
-        {
-            return Some(Err(format!("writing {path}: {error}")));
-        }
-        if file.path == "Tiltfile" {
-            tiltfile = Ok(path);
+        let path = path::join(&[&dir, file.path]);
+        if !host.read(&path).is_ok_and(|it| it == file.text.as_bytes()) {
+            host.write(&path, file.text.as_bytes())
+                .map_err(|error| format!("writing {path}: {error}"))?;
         }
     }
-    Some(tiltfile)
+    Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+pub use engine_formats::golang::boolean::parse as parse_bool;
+
 use super::quote::{quote, quote_char};
 
 /// A flag that may be given as `--name`.
@@ -247,15 +249,6 @@ fn wrap_line(width: usize, slop: usize, text: &str) -> (&str, &str) {
     let newline = last(b"\n");
     let at = if newline > 0 && newline < space { newline } else { space };
     (&text[..at], &text[at + 1..])
-}
-
-/// Reads a boolean the way `strconv.ParseBool` does.
-pub fn parse_bool(text: &str) -> Result<bool, String> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
-        _ => Err(format!("strconv.ParseBool: parsing {}: invalid syntax", quote(text))),
-    }
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use super::types::{Cluster, Context};
 use crate::golang::path;
 
 /// What kind of cluster a context leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of the products")]
 pub enum Product {
     /// There is no cluster.
+    #[default]
     None,
     /// There is a cluster, which could be anything.
     Unknown,

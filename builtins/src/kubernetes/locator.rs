@@ -100,31 +100,50 @@ impl ImageLocator {
         object: &Object,
         parse: impl Fn(&str) -> Result<R, E>,
     ) -> Result<Vec<R>, LocatorError<E>> {
+        let mut images = Vec::new();
+        if self.object.is_some() {
+            self.visit(object, |_, image| {
+                images.push(parse(image).map_err(LocatorError::ImageObject)?);
+                Ok(())
+            })?;
+            return Ok(images);
+        }
+        let mut texts = Vec::new();
+        self.visit(object, |_, image| {
+            texts.push(image.to_owned());
+            Ok(())
+        })?;
+        for image in texts {
+            images.push(parse(&image).map_err(|error| LocatorError::Image {
+                image,
+                path: self.path().to_owned(),
+                error,
+            })?);
+        }
+        Ok(images)
+    }
+
+    /// Shows everything that the path leads to, with the image it names; nothing if the selector does not match.
+    pub(crate) fn visit<'a, E: fmt::Display>(
+        &'a self,
+        object: &'a Object,
+        mut show: impl FnMut(&Match<'a>, &str) -> Result<(), LocatorError<E>>,
+    ) -> Result<(), LocatorError<E>> {
         if !self.selector.matches(object) {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        let path = || self.path().to_owned();
-        let matches =
-            self.path.find(object).map_err(|error| LocatorError::Path { path: path(), error })?;
-        match &self.object {
-            None => {
-                let texts: Vec<_> =
-                    matches.iter().map(|found| self.text(found)).collect::<Result<_, _>>()?;
-                let parse = |image: &str| {
-                    parse(image).map_err(|error| LocatorError::Image {
-                        image: image.to_owned(),
-                        path: path(),
-                        error,
-                    })
-                };
-                texts.into_iter().map(|image| parse(&image)).collect()
-            }
-            Some(fields) => {
-                let image =
-                    |found| parse(&self.joined(found, fields)?).map_err(LocatorError::ImageObject);
-                matches.iter().map(image).collect()
-            }
+        let matches = self
+            .path
+            .find(object)
+            .map_err(|error| LocatorError::Path { path: self.path().to_owned(), error })?;
+        for found in &matches {
+            let image = match &self.object {
+                None => self.text(found)?,
+                Some(fields) => self.joined(found, fields)?,
+            };
+            show(found, &image)?;
         }
+        Ok(())
     }
 
     fn text<E: fmt::Display>(&self, found: &Match<'_>) -> Result<String, LocatorError<E>> {

@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::object::Object;
+use serde_json::Value;
+
+use super::object::{DEFAULT_NAMESPACE, Object};
 use crate::golang::quote::quote;
 
 /// Name, kind, namespace and group; a name of an object is made of the first one to four.
@@ -12,14 +14,33 @@ const PARTS: usize = 4;
 /// The shortest names that tell the objects of a list apart, all in lower case.
 #[must_use]
 pub fn unique_names(objects: &[&Object]) -> Vec<String> {
-    let candidates: Vec<[String; PARTS]> =
-        objects.iter().map(|object| candidates(object)).collect();
+    shortest(&objects.iter().map(|it| candidates(it)).collect::<Vec<_>>(), 1)
+}
+
+/// The same for objects that are in a cluster, with at least their kind.
+#[must_use]
+pub fn deployed_names<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
+    let candidates = objects.into_iter().map(|it| {
+        let text = |path: &str| it.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let group = text("/apiVersion").split_once('/').map_or("", |(group, _)| group);
+        let namespace = match text("/metadata/namespace") {
+            "" => DEFAULT_NAMESPACE,
+            namespace => namespace,
+        };
+        parts_of([text("/metadata/name"), text("/kind"), namespace, group])
+    });
+    shortest(&candidates.collect::<Vec<_>>(), 2)
+}
+
+/// Of the names of each object, the shortest one that no other object could have.
+fn shortest(candidates: &[[String; PARTS]], n_parts: usize) -> Vec<String> {
     let mut wanted_by: HashMap<&str, usize> = HashMap::new();
-    for name in candidates.iter().flatten() {
+    for name in candidates.iter().flat_map(|it| &it[n_parts - 1..]) {
         *wanted_by.entry(name).or_default() += 1;
     }
     let pick = |(index, names): (usize, &[String; PARTS])| {
-        let unique = names.iter().find(|name| wanted_by.get(name.as_str()) == Some(&1));
+        let mut long_enough = names[n_parts - 1..].iter();
+        let unique = long_enough.find(|name| wanted_by.get(name.as_str()) == Some(&1));
         // An object without a name is told apart by its place.
         unique
             .filter(|name| !name.is_empty())
@@ -171,8 +192,12 @@ impl Fragments {
 
 /// The names an object may go by, shortest first.
 fn candidates(object: &Object) -> [String; PARTS] {
-    let group = if object.group().is_empty() { "core" } else { object.group() };
-    let parts = [object.name(), object.kind(), object.namespace(), group];
+    parts_of([object.name(), object.kind(), object.namespace(), object.group()])
+}
+
+fn parts_of([name, kind, namespace, group]: [&str; PARTS]) -> [String; PARTS] {
+    let group = if group.is_empty() { "core" } else { group };
+    let parts = [name, kind, namespace, group];
     let mut name = String::new();
     std::array::from_fn(|index| {
         if index > 0 {

@@ -95,6 +95,11 @@ impl Object {
         self.value
     }
 
+    /// The object in its written form, to be changed; it has to stay in that form.
+    pub(crate) fn value_mut(&mut self) -> &mut Value {
+        &mut self.value
+    }
+
     /// Whether the kind is built into Kubernetes.
     #[must_use]
     pub fn is_built_in(&self) -> bool {

@@ -113,6 +113,14 @@ impl TypeId {
         cell.get_or_init(|| Box::new(Type::read(line)))
     }
 
+    /// The type itself, or the one that it points to.
+    pub(crate) fn behind_pointers(self) -> Self {
+        match &self.get().shape {
+            Shape::Pointer(inner) => inner.behind_pointers(),
+            _ => self,
+        }
+    }
+
     /// The value Go starts from, as it is written.
     pub(crate) fn zero(self) -> Value {
         match &self.get().shape {

@@ -76,6 +76,11 @@ impl ObjectSelector {
             name: any_case(&spec.name),
             namespace: any_case(&spec.namespace),
         };
+        Self::new(spec)
+    }
+
+    /// A selector with patterns as they are shown in results.
+    pub fn new(spec: SelectorSpec) -> Result<Self, SelectorError> {
         Ok(Self {
             api_version: compile("apiVersion", &spec.api_version)?,
             kind: compile("kind", &spec.kind)?,

@@ -94,6 +94,15 @@ impl<'a> Match<'a> {
         }
     }
 
+    /// The part of the object that this is; `None` for literals of the path and for what the manifest leaves out.
+    #[must_use]
+    pub fn part(&self) -> Option<&'a Value> {
+        match &self.0 {
+            Seen::Plain { value, .. } | Seen::Typed(_, value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// The Go type of the value itself.
     #[must_use]
     pub fn dynamic_type(&self) -> &'static str {
@@ -157,7 +166,7 @@ impl<'a> Match<'a> {
     /// The type behind pointers.
     pub(super) fn inside_type(&self) -> &'static str {
         match &self.0 {
-            Seen::Typed(ty, _) | Seen::Zero(ty) => follow(*ty).get().name,
+            Seen::Typed(ty, _) | Seen::Zero(ty) => ty.behind_pointers().get().name,
             _ => self.dynamic_type(),
         }
     }
@@ -177,7 +186,7 @@ impl<'a> Match<'a> {
         match &self.0 {
             Seen::Plain { value, .. } => value.get(name).map(Self::plain),
             Seen::Typed(..) | Seen::Zero(_) if self.is_nil() => None,
-            Seen::Typed(ty, value) => typed_field(follow(*ty), Some(value), name),
+            Seen::Typed(ty, value) => typed_field(ty.behind_pointers(), Some(value), name),
             Seen::Zero(ty) => typed_field(*ty, None, name),
             _ => None,
         }
@@ -216,13 +225,6 @@ impl<'a> Match<'a> {
 
     fn plain(value: &'a Value) -> Self {
         Self(Seen::Plain { value, root: false })
-    }
-}
-
-fn follow(ty: TypeId) -> TypeId {
-    match &ty.get().shape {
-        Shape::Pointer(inner) => follow(*inner),
-        _ => ty,
     }
 }
 
