@@ -53,7 +53,15 @@ pub enum Expected {
     Missing,
 }
 
+/// The area of cases that load extensions: Tilt's own when they are recorded, the engine's when they are compared.
+const EXTENSIONS_AREA: &str = "stdlib/";
+
 impl Case {
+    /// Whether the case loads extensions by their public names.
+    pub(crate) fn uses_extensions(&self) -> bool {
+        self.label.starts_with(EXTENSIONS_AREA)
+    }
+
     /// The arguments after `--`, or `None` if not even `--` is passed.
     pub(crate) fn args(&self) -> io::Result<Option<Vec<String>>> {
         read_optional(&self.dir.join("args")).map(|text| text.map(|text| lines(&text)))

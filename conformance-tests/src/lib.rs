@@ -6,6 +6,7 @@
 
 mod case;
 pub mod compare;
+mod extensions;
 mod gaps;
 mod in_process;
 mod outcome;

@@ -18,7 +18,7 @@ use nix::{
 
 use crate::{
     case::Case,
-    in_process,
+    extensions, in_process,
     outcome::{Outcome, order_compose, unreadable},
     sandbox::Sandbox,
     scrub::Scrubber,
@@ -99,7 +99,13 @@ impl Runner {
             }
         };
         let scrubber = Scrubber::new(&sandbox, binary, &case.masks()?)?;
-        Ok(normalized(&answer, &scrubber))
+        let mut outcome = normalized(&answer, &scrubber);
+        if case.uses_extensions()
+            && let Some(value) = &mut outcome.value
+        {
+            extensions::normalize(value);
+        }
+        Ok(outcome)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
@@ -15,6 +15,13 @@ use crate::{
 
 /// Two contexts, of a local and a remote cluster, where nobody answers.
 const KUBECONFIG: &str = include_str!("kubeconfig.yaml");
+
+/// Names a checkout of Tilt's own extensions, with which cases of the standard library are recorded.
+const EXTENSIONS: &str = "TILT_EXTENSIONS";
+
+/// Where Tilt looks for it, below the home folder.
+pub(crate) const PUBLIC_EXTENSIONS: &str =
+    ".local/share/tilt-dev/tilt_modules/github.com/tilt-dev/tilt-extensions";
 
 /// A copy of a case, ready to be run, which is removed when dropped.
 #[derive(Debug)]
@@ -53,8 +60,16 @@ impl Sandbox {
         let kubeconfig = kube.join("config");
         fs::write(&kubeconfig, KUBECONFIG)?;
 
+        if let Some(checkout) = env::var_os(EXTENSIONS).filter(|_| case.uses_extensions()) {
+            let target = home.join(PUBLIC_EXTENSIONS);
+            fs::create_dir_all(target.parent().unwrap_or(&home))?;
+            copy_tree(Path::new(&checkout), &target)?;
+        }
+
+        let path = tools::search_path();
         let expand = |text: &str| {
-            text.replace("$DIR", &work.to_string_lossy()).replace("$HOME", &home.to_string_lossy())
+            let text = text.replace("$DIR", &work.to_string_lossy());
+            text.replace("$HOME", &home.to_string_lossy()).replace("$PATH", &path)
         };
         let mut env = base_env(&home, &kubeconfig);
         env.extend(case.env()?.into_iter().map(|(key, value)| (key, expand(&value))));

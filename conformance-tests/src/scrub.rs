@@ -5,7 +5,10 @@ use std::path::Path;
 use fancy_regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
-use crate::sandbox::Sandbox;
+use crate::{
+    extensions,
+    sandbox::{PUBLIC_EXTENSIONS, Sandbox},
+};
 
 /// Object keys that are dropped wherever they appear.
 const DROPPED_KEYS: [&str; 1] = ["sinceTime"];
@@ -27,7 +30,11 @@ impl Scrubber {
         binary: Option<&Path>,
         masks: &[(String, String)],
     ) -> Result<Self, Box<fancy_regex::Error>> {
+        let public = sandbox.home.join(PUBLIC_EXTENSIONS);
+        let ours = sandbox.home.join(".local/share/engine/stdlib").join(env!("CARGO_PKG_VERSION"));
         let mut paths: Vec<(String, &'static str)> = [
+            (Some(public.as_path()), extensions::ROOT),
+            (Some(&ours), extensions::ROOT),
             (Some(sandbox.work.as_path()), "$DIR"),
             (Some(&sandbox.home), "$HOME"),
             (Some(&sandbox.kubeconfig), "$KUBECONFIG"),
@@ -106,7 +113,8 @@ impl Scrubber {
         if lines.last().is_some_and(loaded) {
             lines.pop();
         }
-        lines.into_iter().map(str::to_owned).collect()
+        let kept = lines.into_iter().filter(|line| !extensions::is_frame(line));
+        kept.map(str::to_owned).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 mod cases;
 mod examples;
 mod policy;
+mod stdlib;
 
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,4 @@
+#!/bin/sh
+set -e
+mkdir -p bin
+cp src/pulse.sh bin/pulse

@@ -1,0 +1,4 @@
+#!/bin/sh
+set -e
+mkdir -p bin
+cat src/*.sh >bin/manager
