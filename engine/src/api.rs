@@ -22,7 +22,7 @@ pub use error::ApiError;
 pub use kind::{Kind, KindRef};
 pub use object::{Meta, Object, Owner};
 pub use patch::Patch;
-pub(crate) use patch::go_syntax;
+pub(crate) use patch::{go_syntax, is_deeper};
 pub use selector::Selector;
 pub use store::{Snapshot, Store, Written};
 

@@ -9,6 +9,7 @@ use clap::{
 mod api_resources;
 mod apply;
 mod args;
+mod audit;
 mod ci;
 mod client;
 mod command_line;
@@ -19,6 +20,7 @@ mod delete;
 mod describe;
 mod detach;
 mod docker_prune;
+mod docs;
 mod doctor;
 mod down;
 mod dry_run;
@@ -28,6 +30,8 @@ mod editor;
 mod enable;
 mod evaluated;
 mod explain;
+mod ext;
+mod ext_helper;
 mod failure;
 mod get;
 mod graph;
@@ -128,6 +132,7 @@ enum Command {
     /// Bring objects to what files say
     Apply(apply::Flags),
     Args(args::Flags),
+    Audit(audit::Flags),
     /// Create objects
     Create(create::Flags),
     /// Remove objects
@@ -192,8 +197,18 @@ enum Command {
     /// Run docker with the environment that updates see
     Docker(small::DockerFlags),
     DockerPrune(docker_prune::Flags),
+    Docs(docs::Flags),
     /// Print diagnostic information about the environment
     Doctor(doctor::Flags),
+    /// Extensions of the Tiltfile: list, lock, copy
+    #[command(subcommand_required = true, disable_help_subcommand = true)]
+    Ext {
+        #[command(subcommand)]
+        command: ext::Command,
+    },
+    /// Do a part of an extension of the standard library
+    #[command(name = "ext-helper", hide = true)]
+    ExtHelper(ext_helper::Flags),
     /// Show the help of a command
     Help,
     /// The language server for editors
@@ -266,6 +281,7 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
         }
         Command::Apply(flags) => apply::run(&flags, printer),
         Command::Args(flags) => args::run(&flags, printer),
+        Command::Audit(flags) => audit::run(&flags, printer),
         Command::Create(flags) => create::run(&flags, printer),
         Command::Delete(flags) => delete::run(&flags, printer),
         Command::Describe(flags) => describe::run(&flags, printer),
@@ -312,6 +328,9 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
         Command::Docker(flags) => small::docker(&flags, printer),
         Command::DockerPrune(flags) => docker_prune::run(&flags, global, printer),
         Command::Lsp { command } => small::lsp(&command),
+        Command::Ext { command } => ext::run(&command, printer),
+        Command::ExtHelper(flags) => return finished(ext_helper::run(&flags, printer), printer),
+        Command::Docs(flags) => docs::run(&flags, printer),
         Command::Doctor(flags) => done(|| doctor::run(&flags, printer)),
         Command::Version(flags) => return version(flags.json, printer),
         Command::Help | Command::VerifyInstall => Ok(()),

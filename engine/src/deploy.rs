@@ -1,11 +1,14 @@
 //! Updates that build and deploy: images first, then the service that runs them.
 
+pub mod cluster_docker;
 pub mod commands;
 pub mod compose;
 pub mod images;
+pub mod kubernetes;
 pub mod live_update;
 pub mod pipeline;
 pub mod prune;
+pub mod registry;
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -25,6 +28,10 @@ pub struct Order {
     pub manifest: Arc<Manifest>,
     /// Whether nothing that was built or deployed before may be used.
     pub is_full_rebuild: bool,
+    /// Whether somebody asked for it, so that what others changed in what is deployed is undone.
+    pub is_triggered: bool,
+    /// Why it happens, in words.
+    pub cause: String,
     /// Where it says what it does.
     pub log: LogWriter,
 }
@@ -60,6 +67,15 @@ pub enum Report {
         stages: Vec<Stage>,
         /// When the build began; nothing if there was none.
         started: Option<SystemTime>,
+    },
+    /// What is about to be deployed is deleted first.
+    ForceDeleted,
+    /// Objects were applied to the cluster, or not.
+    Deployed {
+        /// When that began.
+        started: SystemTime,
+        /// What was applied, or what went wrong.
+        result: Result<Box<kubernetes::Deployed>, String>,
     },
     /// Compose brought the service up, or not.
     Applied {

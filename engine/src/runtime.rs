@@ -21,8 +21,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
     api::{Change, Lagged, Store},
+    audit::Audit,
     logs::LogStore,
     prompt,
+    usage::Usage,
     watch::{Batch, Watcher},
 };
 
@@ -39,20 +41,27 @@ mod docker;
 mod dump;
 mod explain;
 mod extensions;
+mod forwards;
 pub mod handle;
+mod kubernetes;
 mod live;
+mod live_containers;
 mod load;
 mod names;
 mod planning;
+mod pod_logs;
+mod pods;
 mod present;
 mod prune;
 mod requests;
+mod rollout;
 mod services;
 mod settings;
 mod specs;
 mod tiltfiles;
 mod ui_session;
 mod watches;
+mod workloads;
 
 pub use handle::{Handle, Request, TriggerRefused};
 pub use settings::{Mode, Settings};
@@ -81,6 +90,8 @@ enum Message {
     Command(CommandKey, crate::exec::command::Event),
     /// Something became known of Docker.
     Docker(docker::Seen),
+    /// Something became known of a Kubernetes cluster, through which connection.
+    Kubernetes(u64, kubernetes::Seen),
     /// An update that builds and deploys goes on.
     Deploy(UpdateId, ResourceName, Box<deploy::Progress>),
     /// Containers took changes, or not.
@@ -123,6 +134,9 @@ pub struct Runtime {
     /// The Docker engine, once something needs it.
     docker: Option<docker::Engine>,
     services: services::Services,
+    kubernetes: kubernetes::Kubernetes,
+    audit: Audit,
+    usage: Usage,
     deploys: deploy::Deploys,
     live: live::LiveUpdates,
     pruning: prune::Pruning,
@@ -143,6 +157,7 @@ impl Runtime {
     #[must_use]
     pub fn new(settings: Settings, store: Store, logs: LogStore) -> (Self, Inbox) {
         let (messages, inbox) = mpsc::unbounded_channel();
+        let audit = Audit::new(crate::audit::path()).scrubbed(logs.clone());
         let runtime = Self {
             environment: load::Environment::of_process(),
             settings,
@@ -162,6 +177,9 @@ impl Runtime {
             cmds: cmds::Cmds::default(),
             docker: None,
             services: services::Services::default(),
+            kubernetes: kubernetes::Kubernetes::default(),
+            audit,
+            usage: Usage::of_environment(),
             deploys: deploy::Deploys::default(),
             live: live::LiveUpdates::default(),
             pruning: prune::Pruning::default(),
@@ -231,7 +249,8 @@ impl Runtime {
     /// Stops everything that runs: Tiltfiles at once, commands gracefully for a while, then by force.
     pub async fn shut_down(&self, grace: Duration) -> bool {
         self.cancel_loads(|_| true);
-        self.commands.stop_all(grace).await
+        let (is_clean, ()) = tokio::join!(self.commands.stop_all(grace), self.usage.flush());
+        is_clean
     }
 
     /// How many resources do well, as it changes.
@@ -247,6 +266,7 @@ impl Runtime {
     }
 
     fn start(&mut self) {
+        self.usage.count(&format!("cmd.{}", self.settings.mode.subcommand()));
         self.declare_session();
         let name: ResourceName = tiltfile::MAIN.into();
         self.declare_tiltfile(&name);
@@ -260,6 +280,7 @@ impl Runtime {
             Message::Fetched(repo, found) => self.take_repo(&repo, found),
             Message::Command(key, event) => self.take_command_event(&key, event),
             Message::Docker(seen) => self.take_docker(seen),
+            Message::Kubernetes(id, seen) => self.take_kubernetes(id, seen),
             Message::Deploy(id, resource, progress) => self.take_progress(id, &resource, *progress),
             Message::Live(resource, progress) => self.take_live(&resource, *progress),
         }
@@ -336,6 +357,7 @@ impl Runtime {
                 self.commands.clear(&resource);
                 self.service_left(&resource);
                 self.forget_service(&resource);
+                self.workload_left(&resource);
                 self.shown.forget(&resource);
                 self.dirty.remove(&resource);
             }
@@ -354,9 +376,9 @@ impl Runtime {
             Some(at) => wake = Some(clock::instant_of(at, now)),
             None => {}
         }
-        let n_dirty = self.dirty.len();
-        self.dirty.extend(self.scheduler.take_changed());
-        self.has_changed |= self.dirty.len() > n_dirty;
+        let changed = self.scheduler.take_changed();
+        self.has_changed |= !changed.is_empty();
+        self.dirty.extend(changed);
         if !self.dirty.is_empty() {
             let due = self.last_show + SHOW_EVERY;
             if self.dirty.len() > SHOW_AT_ONCE && Instant::now() < due {
@@ -421,8 +443,9 @@ impl Runtime {
     }
 
     fn verdict(&self, now: Time) -> Verdict {
-        let targets = session::targets(&self.scheduler);
-        session::verdict(&targets, self.ci_limits(), self.settings.started, now)
+        let limits = self.ci_limits();
+        let targets = session::targets(&self.scheduler, limits.grace_period, now);
+        session::verdict(&targets, limits, self.settings.started, now)
     }
 
     fn end(&mut self, exit: Exit) -> Exit {
@@ -432,7 +455,7 @@ impl Runtime {
         exit
     }
 
-    /// Why `ci` cannot succeed: nothing here deploys to Kubernetes, and services need a Docker that answers.
+    /// Why `ci` cannot succeed: what is deployed needs a Docker or a cluster that answers.
     fn undeployable(&self) -> Option<String> {
         let is_kubernetes =
             |it: &Resource| matches!(it.manifest.deploy_target, DeployTarget::Kubernetes(_));
@@ -444,10 +467,8 @@ impl Runtime {
         {
             return Some(format!("Failed to connect to Docker: {error}"));
         }
-        let resource = enabled.find(|it| is_kubernetes(it))?;
-        let log = self.logs.writer(&resource.name, "cluster");
-        log.error("This version does not deploy to Kubernetes");
-        Some("cluster connection failed".to_owned())
+        self.cluster_error()?;
+        enabled.any(is_kubernetes).then(|| "cluster connection failed".to_owned())
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Target {
     pub paths: Vec<PathBuf>,
     /// What does not count.
     pub ignores: Vec<IgnoreDef>,
+    /// Whether it wants to know of files while others of the same burst still change.
+    pub is_early: bool,
 }
 
 /// Something to tell about one target.
@@ -64,6 +66,11 @@ pub enum BatchKind {
         files: Vec<PathBuf>,
         /// Whether all of them changed during an update of the target or just after it.
         during_update: bool,
+    },
+    /// Many files change, and these seem to be complete. They are told again when the burst has ended.
+    Early {
+        /// The files as the target named them.
+        files: Vec<PathBuf>,
     },
     /// Some of its files cannot be watched; changes may arrive late or not at all.
     Failed {

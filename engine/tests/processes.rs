@@ -80,6 +80,7 @@ async fn play(scene: &Value) {
             Some("server") => Lifetime::Server,
             _ => Lifetime::Task,
         },
+        is_silent: false,
     };
     let tell = |text: String| std::io::stderr().write_all(text.as_bytes()).unwrap_or_default();
     let log = move |level, text: &str| tell(format!("{}\n", json!([format!("{level:?}"), text])));

@@ -7,6 +7,8 @@ use super::error::ApiError;
 mod operations;
 mod strategic;
 
+pub(crate) use operations::is_deeper;
+
 /// What patches have to be, as Go names it.
 const OBJECT: &str = "map[string]interface {}";
 const OPERATIONS: &str = "[]handlers.jsonPatchOp";

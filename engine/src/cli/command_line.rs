@@ -34,7 +34,7 @@ const NO_WORDS: &[&str] = &[
 ];
 
 /// Commands whose first word ends the flags.
-const WORDS_END_FLAGS: &[&str] = &["create cmd"];
+const WORDS_END_FLAGS: &[&str] = &["create cmd", "ext-helper"];
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,10 +1,19 @@
 //! `docker-prune`: removes what earlier updates have left in Docker.
 
 use clap::Args;
-use engine_docker::{Docker, Environment, Prune, PruneReport};
+use engine_docker::{Docker, DockerError, Environment, Prune, PruneReport};
+use engine_formats::docker::registry::Registry;
+use engine_kubernetes::Cluster;
+use engine_model::{DeployTarget, Manifest};
 
 use super::{Global, Printer, evaluated::Evaluated, failure::Failure};
-use crate::deploy::prune::{self, TITLE};
+use crate::{
+    deploy::{
+        prune::{self, TITLE},
+        registry,
+    },
+    logs::{self, LogStore},
+};
 
 /// Remove old images, containers and build caches of earlier updates.
 ///
@@ -21,11 +30,19 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<(), Failure> {
-    let evaluated = Evaluated::new(&flags.file, &flags.args, printer)?;
+    let evaluated = Evaluated::of_command("docker-prune", &flags.file, &flags.args, printer)?;
     let images = evaluated.load.manifests.iter().flat_map(|it| it.image_targets.iter().flatten());
-    let request = prune::request(&evaluated.load.docker_prune_settings, images);
+    let settings = &evaluated.load.docker_prune_settings;
+    let prune = async || {
+        let registry = registry(&evaluated).await;
+        let request = prune::request(settings, images.clone(), registry.as_ref());
+        pruned(&request).await
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::Command(format!("cannot start threads: {error}")))?;
     // As in Tilt, what Docker refuses is said, and is no failure of the command.
-    match pruned(&request) {
+    match runtime.block_on(prune()) {
         Ok(report) => {
             for line in prune::lines(&report, true) {
                 if global.debug || !line.is_detail {
@@ -38,8 +55,28 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<()
     Ok(())
 }
 
-fn pruned(request: &Prune) -> Result<PruneReport, Box<dyn std::error::Error>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let docker = Docker::new(Environment::of_process())?;
-    Ok(runtime.block_on(docker.prune(request))?)
+async fn pruned(request: &Prune) -> Result<PruneReport, DockerError> {
+    Docker::new(Environment::of_process())?.prune(request).await
+}
+
+/// The registry that images of a Tiltfile go to: the one of the cluster, or the one that the Tiltfile names.
+async fn registry(evaluated: &Evaluated) -> Option<Registry> {
+    let is_deployed = |it: &Manifest| matches!(it.deploy_target, DeployTarget::Kubernetes(_));
+    if !evaluated.load.manifests.iter().any(is_deployed) {
+        return None;
+    }
+    let found = async {
+        let (known, text) = evaluated.cluster.as_ref()?;
+        let cluster = Cluster::new(text, None).await.ok()?;
+        let logs = LogStore::new(&logs::Options { dir: None, ..logs::Options::default() });
+        registry::discover(&cluster, known.product, &logs.writer("", "")).await
+    };
+    match found.await {
+        Some(found) => Some(found.registry()),
+        None => evaluated.load.default_registry.as_ref().map(|it| Registry {
+            host: it.host.clone(),
+            host_from_container_runtime: it.host_from_container_runtime.clone(),
+            single_name: it.single_name.clone(),
+        }),
+    }
 }

@@ -1,13 +1,18 @@
 //! `down`: deletes what a Tiltfile deploys.
 
-use std::{process::ExitCode, sync::Arc};
+mod cluster;
+
+use std::{
+    collections::{HashMap, HashSet},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use builtins::{
     Request,
     host::{Host, Level, OsHost},
 };
 use clap::Args;
-use engine_core::graph::ResourceGraph;
 use engine_model::{ComposeProject, DeployTarget, Load, Manifest};
 
 use super::{Global, Printer, failure::Failure, interrupt};
@@ -23,8 +28,9 @@ use crate::{
 /// Delete what the Tiltfile deploys.
 ///
 /// The Tiltfile is evaluated for that; nothing needs to be running, and a running engine is not
-/// stopped. Services of Docker Compose are stopped and removed, dependents first, with their
-/// networks; local resources have nothing to delete.
+/// stopped. Objects of a Kubernetes cluster are deleted, dependents first; namespaces, and objects
+/// with the annotation `tilt.dev/down-policy: keep`, stay. Services of Docker Compose are stopped
+/// and removed, with their networks; local resources have nothing to delete.
 #[derive(Debug, Args)]
 pub(super) struct Flags {
     /// Path to the Tiltfile
@@ -62,6 +68,7 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     request.args.clone_from(&flags.args);
     request.context = text(&flags.context);
     request.namespace = text(&flags.namespace);
+    request.pin_kubeconfig = true;
     let evaluation = builtins::evaluate(&request, Arc::clone(&host) as Arc<dyn Host>);
     if host.canceled() {
         return Ok(interrupt::finish(&host, printer));
@@ -69,26 +76,38 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     if let Some(failure) = evaluation.failure {
         return Err(Failure::Command(failure.text));
     }
-    let env = host.env_vars();
     let deployed = in_order(&evaluation.load);
-    if let Some(resource) =
-        deployed.iter().find(|it| matches!(it.deploy_target, DeployTarget::Kubernetes(_)))
-    {
-        return Err(Failure::Command(format!(
-            "resource \"{}\" is deployed to Kubernetes; only Compose services can be taken down by this version",
-            resource.name
-        )));
-    }
+    let level = if is_debug { log::Level::Debug } else { log::Level::Info };
+    let output = Output::new(level, move |of_text, text| {
+        if of_text >= level {
+            printer.out(text);
+        }
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::Command(format!("cannot start threads: {error}")))?;
+    let env = host.env_vars();
+    let cluster = evaluation.cluster.unwrap_or_default();
+    let down = cluster::Down {
+        deployed: &deployed,
+        with_namespaces: flags.delete_namespaces,
+        timeout: evaluation.load.update_settings.k8s_upsert_timeout,
+        namespace: request.namespace.as_deref(),
+        cluster: &cluster,
+        env: &env,
+        output: &output,
+    };
+    runtime.block_on(down.run()).map_err(Failure::Command)?;
     let projects = projects(&deployed);
     if !projects.is_empty() {
         let compose = Compose::new(Surroundings::new(env, "localhost", 0, Colors::Off));
-        let level = if is_debug { log::Level::Debug } else { log::Level::Info };
-        let output = Output::new(level, move |of_text, text| {
-            if of_text >= level {
-                printer.out(text);
-            }
-        });
-        take_down(&projects, &compose, flags.delete_volumes, &output)?;
+        for project in projects {
+            let down = compose.down(project, flags.delete_volumes, &output);
+            let down = runtime.block_on(down);
+            down.map_err(|error| {
+                Failure::Command(format!("Running `docker-compose down`: {error}"))
+            })?;
+        }
     }
     if host.canceled() {
         return Ok(interrupt::finish(&host, printer));
@@ -96,17 +115,37 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Resources that take part, those that nothing else builds on first.
+/// Resources that take part, the last one first, and each after those that build on it.
 fn in_order(load: &Load) -> Vec<&Manifest> {
-    let is_enabled =
-        |it: &&Manifest| load.enabled_manifests.iter().flatten().any(|name| *name == it.name);
-    let mut enabled: Vec<&Manifest> = load.manifests.iter().filter(is_enabled).collect();
-    if let Ok(graph) = ResourceGraph::new(&load.manifests) {
-        let place = |it: &&Manifest| graph.order().iter().position(|name| *name == it.name);
-        enabled.sort_by_key(place);
+    let mut dependents: HashMap<&str, Vec<&Manifest>> = HashMap::new();
+    for manifest in load.manifests.iter().rev() {
+        for name in manifest.resource_dependencies.iter().flatten() {
+            dependents.entry(name).or_default().push(manifest);
+        }
     }
-    enabled.reverse();
-    enabled
+    let of =
+        |it: &Manifest| dependents.get(it.name.as_str()).map(Vec::as_slice).unwrap_or_default();
+    let (mut order, mut seen) = (Vec::new(), HashSet::new());
+    for manifest in load.manifests.iter().rev() {
+        // Those on the way, each with its dependents that are still to be looked at.
+        let mut way: Vec<(&Manifest, std::slice::Iter<'_, &Manifest>)> = Vec::new();
+        if seen.insert(manifest.name.as_str()) {
+            way.push((manifest, of(manifest).iter()));
+        }
+        while let Some((current, rest)) = way.last_mut() {
+            match rest.next() {
+                Some(next) if seen.insert(next.name.as_str()) => way.push((next, of(next).iter())),
+                Some(_) => {}
+                None => {
+                    order.push(*current);
+                    way.pop();
+                }
+            }
+        }
+    }
+    let enabled: HashSet<&String> = load.enabled_manifests.iter().flatten().collect();
+    order.retain(|it| enabled.contains(&it.name));
+    order
 }
 
 /// Each project once, in the order of their resources.
@@ -120,22 +159,4 @@ fn projects<'a>(deployed: &[&'a Manifest]) -> Vec<&'a ComposeProject> {
         }
     }
     projects
-}
-
-fn take_down(
-    projects: &[&ComposeProject],
-    compose: &Compose,
-    with_volumes: bool,
-    output: &Output,
-) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| Failure::Command(format!("cannot start threads: {error}")))?;
-    for project in projects {
-        let down = compose.down(project, with_volumes, output);
-        runtime
-            .block_on(down)
-            .map_err(|error| Failure::Command(format!("Running `docker-compose down`: {error}")))?;
-    }
-    Ok(())
 }

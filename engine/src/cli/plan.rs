@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use builtins::kubernetes;
 use clap::Args;
 use engine_core::{
     Loaded,
@@ -9,7 +10,7 @@ use engine_core::{
     plan::{self, FirstRun},
     resource::EnableState,
 };
-use engine_model::{BuildDetails, DeployTarget, ImageTarget, Manifest};
+use engine_model::{BuildDetails, DeployTarget, ImageTarget, KubernetesTarget, Manifest};
 use serde_json::{Value, json};
 
 use super::{
@@ -89,7 +90,7 @@ fn work(manifests: &[Manifest], name: &str) -> Vec<String> {
             let serve = target.serve_cmd.argv.iter().filter(|it| !it.is_empty());
             work.extend(serve.map(|it| format!("serve {}", shell_text(it))));
         }
-        DeployTarget::Kubernetes(_) => work.push("deploy to Kubernetes".to_owned()),
+        DeployTarget::Kubernetes(target) => work.push(deploy_work(target)),
         DeployTarget::Compose(target) => {
             let (service, project) = (&target.spec.service, &target.spec.project.name);
             work.push(format!("start service {service} of Docker Compose project {project}"));
@@ -110,6 +111,16 @@ fn image_work(image: &ImageTarget) -> String {
             format!("let Docker Compose build the image from {}", build.context)
         }
     }
+}
+
+/// What is applied to the cluster, or with which command.
+fn deploy_work(target: &KubernetesTarget) -> String {
+    if let Some(cmd) = &target.apply_cmd {
+        return format!("deploy to Kubernetes with {}", shell_text(&cmd.args));
+    }
+    let objects = kubernetes::parse(&target.yaml).unwrap_or_default();
+    let names = kubernetes::names::deployed_names(objects.iter().map(kubernetes::Object::value));
+    format!("apply to Kubernetes: {}", names.join(", "))
 }
 
 fn first_run_json(plan: &FirstRun, manifests: &[Manifest]) -> Value {

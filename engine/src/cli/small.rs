@@ -36,7 +36,7 @@ pub(super) fn analytics(flags: &AnalyticsFlags, printer: Printer) -> Result<(), 
         let choice = fs::read_to_string(&file).unwrap_or_default();
         let choice = Some(choice.trim()).filter(|it| !it.is_empty()).unwrap_or("default");
         printer.out(&format!(
-            "analytics status : {choice}\nno data is collected, whatever the status\n"
+            "analytics status : {choice}\nno data is collected; usage events go to TILT_ANALYTICS_URL, if that is set\n"
         ));
         return Ok(());
     };
@@ -59,7 +59,7 @@ pub(super) fn analytics(flags: &AnalyticsFlags, printer: Printer) -> Result<(), 
     written.map_err(|it| Failure::Command(it.to_string()))?;
     let (word, file) = (flags.words.first().map_or("", String::as_str), file.display());
     printer.err(&format!(
-        "wrote user collection strategy {} to file {file}\nno data is collected, whatever it says\n",
+        "wrote user collection strategy {} to file {file}\nno data is collected; usage events go to TILT_ANALYTICS_URL, if that is set\n",
         quote(word)
     ));
     Ok(())
@@ -119,12 +119,14 @@ pub(super) struct LspFlags {
 }
 
 pub(super) fn lsp(command: &LspCommand) -> Result<(), Failure> {
-    let LspCommand::Start(_) = command;
-    Err(Failure::Command(
-        "the language server is not part of this version; `tilt dump api-docs` writes files that \
-         editors can read instead"
-            .to_owned(),
-    ))
+    let LspCommand::Start(LspFlags { address }) = command;
+    // `:8080` means every address of this machine, as in Go.
+    let address = match address.strip_prefix(':') {
+        Some(port) => format!("0.0.0.0:{port}"),
+        None => address.clone(),
+    };
+    let address = (!address.is_empty()).then_some(address.as_str());
+    crate::lsp::serve(address).map_err(|error| Failure::Command(error.to_string()))
 }
 
 /// Flags of a command that is not offered.

@@ -72,6 +72,9 @@ pub(super) struct StartFlags {
     /// Accepted for compatibility; has no effect
     #[arg(long, hide = true)]
     logactions: bool,
+    /// Whether ports stay closed; a flag of `up` only.
+    #[arg(skip)]
+    no_forwards: bool,
     /// Resources to run, or arguments of the Tiltfile after `--`
     #[arg(value_name = "ARGS")]
     args: Vec<String>,
@@ -111,8 +114,14 @@ impl StartFlags {
             web_mode: None,
             webdev_port: None,
             logactions: false,
+            no_forwards: false,
             args: Vec::new(),
         }
+    }
+
+    /// The same, with or without port forwards.
+    pub(super) fn with_forwards(&self, has_forwards: bool) -> Self {
+        Self { no_forwards: !has_forwards, ..self.clone() }
     }
 
     /// Where the instance listens.
@@ -145,6 +154,7 @@ impl StartFlags {
             ci_timeout,
             colors: colors(),
             started: runtime::now(),
+            forwards_ports: !self.no_forwards,
             image_memory: Some(crate::dev_dir::path().join("images.json")),
         }
     }

@@ -68,9 +68,10 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     if flags.detach {
         return detach::run(flags.start.connect(), flags.json, printer);
     }
+    let start = flags.start.with_forwards(!flags.disable_port_forwards);
     if flags.own_session {
         detach::leave_terminal();
-        return start::run(&flags.start, Mode::Up, None, Terminal::LogFile, global, printer);
+        return start::run(&start, Mode::Up, None, Terminal::LogFile, global, printer);
     }
     let is_terminal = std::io::stdout().is_terminal();
     let terminal = if is_terminal && !flags.stream && !flags.legacy {
@@ -81,5 +82,5 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     if flags.legacy && is_terminal {
         printer.err("The full-screen view is not available; showing the log instead.\n");
     }
-    start::run(&flags.start, Mode::Up, None, terminal, global, printer)
+    start::run(&start, Mode::Up, None, terminal, global, printer)
 }

@@ -53,6 +53,20 @@ fn text(answer: &Value) -> String {
         let health = health.map_or(String::new(), |it| format!(", and {it}"));
         out.line(1, &format!("container {container}{health}"));
     }
+    if let Some(pod) = answer["pod"]["name"].as_str() {
+        let restarts = match answer["pod"]["restarts"].as_i64() {
+            None | Some(0) => String::new(),
+            Some(1) => ", was started again once".to_owned(),
+            Some(n) => format!(", was started again {n} times"),
+        };
+        out.line(1, &format!("pod {pod} is {}{restarts}", str_of(&answer["pod"]["status"])));
+        for error in items(&answer["pod"]["errors"]) {
+            out.line(2, str_of(error));
+        }
+    }
+    for kept in items(&answer["kept"]) {
+        out.line(1, &format!("was changed by others, and stays: {}", str_of(kept)));
+    }
     if let Some(error) = answer["runtimeError"].as_str() {
         out.line(1, &format!("does not run: {error}"));
     }
@@ -226,6 +240,27 @@ mod tests {
               waits for a cluster that can be used
                 docker
                   Docker is not running at unix:///s
+        "#]]
+        .assert_eq(&text(&answer));
+    }
+
+    #[test]
+    fn a_pod_says_how_it_does_and_what_others_changed() {
+        let answer = json!({
+            "resource": "api", "updateStatus": "ok", "runtimeStatus": "pending",
+            "pod": {
+                "name": "api-1", "status": "CrashLoopBackOff", "restarts": 2,
+                "errors": ["back-off 10s restarting failed container"],
+            },
+            "kept": ["Deployment/api in shop spec.replicas: is 3, the Tiltfile says 1"],
+            "lastRun": {"startedAt": "T", "reason": "Initial Build"},
+        });
+        expect![[r#"
+            api: update ok, runtime pending
+              pod api-1 is CrashLoopBackOff, was started again 2 times
+                back-off 10s restarting failed container
+              was changed by others, and stays: Deployment/api in shop spec.replicas: is 3, the Tiltfile says 1
+              last ran at T: Initial Build
         "#]]
         .assert_eq(&text(&answer));
     }

@@ -1,6 +1,7 @@
 //! Commands of updates that build and deploy: in which surroundings they run, and how they end.
 
 use std::{
+    io,
     path::PathBuf,
     process::Stdio,
     sync::{Arc, Mutex, PoisonError},
@@ -9,6 +10,7 @@ use std::{
 use tokio::sync::oneshot;
 
 use crate::{
+    audit::Audit,
     exec::{
         self, Lifetime,
         command::{self, Ended, Event, Run},
@@ -24,6 +26,8 @@ pub struct Surroundings {
     host: String,
     port: u16,
     colors: Colors,
+    /// Where commands are noted that could write to a cluster, and why they run.
+    audit: Option<(Audit, Arc<str>)>,
 }
 
 impl Surroundings {
@@ -35,7 +39,13 @@ impl Surroundings {
         {
             *path = with_us;
         }
-        Self { base: base.into(), host: host.to_owned(), port, colors }
+        Self { base: base.into(), host: host.to_owned(), port, colors, audit: None }
+    }
+
+    /// The same, with a note about every command that is run.
+    #[must_use]
+    pub fn noted(self, audit: Audit, cause: &str) -> Self {
+        Self { audit: Some((audit, cause.into())), ..self }
     }
 
     /// A variable.
@@ -47,6 +57,9 @@ impl Surroundings {
     /// A command in these surroundings, with more variables.
     #[must_use]
     pub fn run(&self, argv: Vec<String>, dir: PathBuf, env: &[String]) -> Run {
+        if let Some((audit, cause)) = &self.audit {
+            audit.command(&argv, cause);
+        }
         Run {
             argv,
             dir,
@@ -54,23 +67,51 @@ impl Surroundings {
             path: self.env("PATH").unwrap_or_default().to_owned(),
             probe: None,
             lifetime: Lifetime::Task,
+            is_silent: false,
         }
     }
 
     /// Whether a command that says nothing of interest succeeds.
     pub async fn succeeds(&self, argv: Vec<String>) -> bool {
-        let Some((program, args)) = argv.split_first() else { return false };
-        let status = tokio::process::Command::new(program)
-            .args(args)
+        let Some(mut command) = self.command(&argv) else { return false };
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.await.is_ok_and(|it| it.success())
+    }
+
+    /// What a command answers that is asked something.
+    pub async fn answer(&self, argv: &[&str]) -> io::Result<Answer> {
+        let mut command =
+            self.command(argv).ok_or_else(|| io::Error::other("there is no command"))?;
+        let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().await?;
+        Ok(Answer {
+            is_success: output.status.success(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    fn command(&self, argv: &[impl AsRef<str>]) -> Option<tokio::process::Command> {
+        let (program, args) = argv.split_first()?;
+        let mut command = tokio::process::Command::new(program.as_ref());
+        command
+            .args(args.iter().map(AsRef::as_ref))
             .env_clear()
             .envs(self.base.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .status();
-        status.await.is_ok_and(|it| it.success())
+            .kill_on_drop(true);
+        Some(command)
     }
+}
+
+/// What a command said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether it ended well.
+    pub is_success: bool,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained about.
+    pub stderr: String,
 }
 
 /// Where a command's output goes.
@@ -85,6 +126,11 @@ impl Output {
     /// Writes with a function.
     pub fn new(level: Level, write: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
         Self { level, write: Arc::new(write) }
+    }
+
+    /// Writes something.
+    pub fn write(&self, level: Level, text: &str) {
+        (self.write)(level, text);
     }
 
     /// The same, without some of the lines.
@@ -113,36 +159,23 @@ impl From<LogWriter> for Output {
     }
 }
 
-/// Runs a command to its end, and says what it is first. Who stops waiting stops the command.
-pub async fn announced(run: Run, output: Output) -> Ended {
-    to_end(run, move |level, text| (output.write)(level, text)).await
-}
-
-/// Runs a command to its end, without a word about it but its own. Who stops waiting stops the command.
-pub async fn silently(run: Run, output: Output) -> Ended {
-    // How it ended is in what this returns.
-    let name = exec::shell_text(&run.argv);
-    let announcement = format!("Running cmd: {name}\n");
-    to_end(run, move |level, text| {
-        if text != announcement && !text.starts_with(&name) {
-            (output.write)(level, text);
-        }
-    })
-    .await
-}
-
-async fn to_end(run: Run, write: impl Fn(Level, &str) + Send + Sync + 'static) -> Ended {
+/// Runs a command to its end. Who stops waiting stops the command.
+pub async fn to_end(run: Run, output: Output) -> Ended {
     let (sender, ended) = oneshot::channel();
     let sender = Mutex::new(Some(sender));
-    let _handle = command::start_with(run, write, move |event| {
-        if let Event::Ended(ended) = event {
-            let sender = sender.lock().ok().and_then(|mut it| it.take());
-            if let Some(sender) = sender {
-                // Nobody waits any longer when the update was cancelled.
-                let _ = sender.send(ended);
+    let _handle = command::start_with(
+        run,
+        move |level, text| (output.write)(level, text),
+        move |event| {
+            if let Event::Ended(ended) = event {
+                let sender = sender.lock().ok().and_then(|mut it| it.take());
+                if let Some(sender) = sender {
+                    // Nobody waits any longer when the update was cancelled.
+                    let _ = sender.send(ended);
+                }
             }
-        }
-    });
+        },
+    );
     ended.await.unwrap_or_else(|_| Ended {
         pid: 0,
         exit_code: -1,

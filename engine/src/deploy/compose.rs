@@ -11,7 +11,17 @@ use engine_model::{ComposeProject, ComposeSpec};
 use tokio::sync::{Mutex, OnceCell};
 
 use super::commands::{self, Output, Surroundings};
-use crate::logs::{Level, LogWriter};
+use crate::{
+    exec::Run,
+    logs::{Level, LogWriter},
+};
+
+/// Containers that Compose made are labeled with their project, their service, and whether they run one command only.
+pub const PROJECT_LABEL: &str = "com.docker.compose.project";
+/// See [`PROJECT_LABEL`].
+pub const SERVICE_LABEL: &str = "com.docker.compose.service";
+/// See [`PROJECT_LABEL`].
+pub const ONE_OFF_LABEL: &str = "com.docker.compose.oneoff";
 
 /// The Compose command, and who uses it.
 #[derive(Clone, Debug)]
@@ -114,8 +124,9 @@ impl Compose {
             argv.push("--verbose".to_owned());
         }
         argv.extend(args.iter().map(|it| (*it).to_owned()));
-        let run = self.surroundings.run(argv.clone(), PathBuf::from(&project.project_path), &[]);
-        let ended = commands::silently(run, output.clone()).await;
+        let dir = PathBuf::from(&project.project_path);
+        let run = Run { is_silent: true, ..self.surroundings.run(argv.clone(), dir, &[]) };
+        let ended = commands::to_end(run, output.clone()).await;
         if ended.exit_code == 0 {
             return Ok(());
         }
@@ -146,10 +157,7 @@ impl Compose {
 /// What all containers of a service are labeled with.
 #[must_use]
 pub fn labels(spec: &ComposeSpec) -> [String; 2] {
-    [
-        format!("com.docker.compose.project={}", spec.project.name),
-        format!("com.docker.compose.service={}", spec.service),
-    ]
+    [format!("{PROJECT_LABEL}={}", spec.project.name), format!("{SERVICE_LABEL}={}", spec.service)]
 }
 
 fn request(project: &ComposeProject) -> ProjectRequest {

@@ -1,10 +1,13 @@
 //! Images of updates: which are built, in which order, and which can be used as they are.
 
 mod custom_build;
+mod delivery;
+mod destination;
 mod docker_build;
 mod inputs;
 mod memory;
 mod progress;
+mod restart_helper;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,13 +20,20 @@ use engine_docker::{Docker, DockerError};
 use engine_model::{BuildDetails, ImageTarget};
 use futures_util::{StreamExt, stream::FuturesUnordered};
 
-use super::{Report, commands::Surroundings, pipeline::Pipeline};
+use super::{
+    Report,
+    commands::Surroundings,
+    pipeline::{Pipeline, Step},
+};
 use memory::Memory;
+
+pub use destination::{ClusterImages, Destination, deployed};
 
 /// Builds images, and remembers those that were built; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Images {
     shared: Arc<Shared>,
+    destination: Destination,
 }
 
 #[derive(Debug)]
@@ -51,7 +61,9 @@ pub struct Built {
     pub id: String,
     /// Its name with a tag for its content.
     pub tagged: String,
-    /// The name that deployments and other images use.
+    /// The name that other images and commands on this machine use.
+    pub local: String,
+    /// The name that deployments use.
     pub deployed: String,
     /// When the build began: it has all changes from before.
     pub started: SystemTime,
@@ -71,6 +83,10 @@ pub struct Plan {
     builds: HashSet<String>,
     /// Those that are used as they are, by image map.
     reused: HashMap<String, Built>,
+    /// Those that would be used, but are gone.
+    gone: Vec<String>,
+    /// Whether images go to a cluster after they were built.
+    is_pushed: bool,
 }
 
 impl Plan {
@@ -78,6 +94,13 @@ impl Plan {
     #[must_use]
     pub fn n_builds(&self) -> usize {
         self.builds.len()
+    }
+
+    /// How many steps that takes: an image that goes to a cluster is built and pushed.
+    #[must_use]
+    pub fn n_steps(&self) -> usize {
+        let n_each = if self.is_pushed { 2 } else { 1 };
+        self.builds.len() * n_each + usize::from(!self.reused.is_empty())
     }
 
     /// Images that are used as they are, in order.
@@ -108,7 +131,29 @@ impl Images {
     #[must_use]
     pub fn new(docker: Docker, surroundings: Surroundings, file: Option<PathBuf>) -> Self {
         let memory = Mutex::new(Memory::load(file.as_deref()));
-        Self { shared: Arc::new(Shared { docker, surroundings, memory, file }) }
+        let shared = Arc::new(Shared { docker, surroundings, memory, file });
+        Self { shared, destination: Destination::Docker }
+    }
+
+    /// The same, with all that is known, for another destination.
+    #[must_use]
+    pub fn going_to(&self, destination: Destination) -> Self {
+        Self { shared: Arc::clone(&self.shared), destination }
+    }
+
+    /// The same, for an image that the cluster needs although no resource deploys it.
+    #[must_use]
+    pub fn delivering(&self, image: &str) -> Self {
+        let mut images = self.clone();
+        if let Destination::Cluster(cluster) = &mut images.destination {
+            Arc::make_mut(cluster).deployed.insert(image.to_owned());
+        }
+        images
+    }
+
+    /// The cluster or its registry is another one, so that nothing is known to be there.
+    pub fn forget_deliveries(&self) {
+        self.memory(Memory::forget_deliveries);
     }
 
     /// Files of a custom build have changed, so that what it built is of no use any more.
@@ -127,13 +172,15 @@ impl Images {
             !it.is_live_update_only && !matches!(it.build_details, BuildDetails::Compose(_))
         };
         let targets: Vec<ImageTarget> = all.iter().filter(is_ours).cloned().collect();
-        let mut plan = Plan { targets, builds: HashSet::new(), reused: HashMap::new() };
+        let is_pushed = matches!(self.destination, Destination::Cluster(_));
+        let (builds, reused) = (HashSet::new(), HashMap::new());
+        let mut plan = Plan { targets, builds, reused, gone: Vec::new(), is_pushed };
         for target in &plan.targets {
             let has_new_base = target.image_maps().iter().any(|it| plan.builds.contains(it));
             let known = if is_full_rebuild || has_new_base {
                 None
             } else {
-                self.unchanged(target, &plan.reused).await?
+                self.unchanged(target, &plan.reused, &mut plan.gone).await?
             };
             match known {
                 Some(built) => drop(plan.reused.insert(target.image_map_name.clone(), built)),
@@ -148,11 +195,13 @@ impl Images {
         &self,
         target: &ImageTarget,
         bases: &HashMap<String, Built>,
+        gone: &mut Vec<String>,
     ) -> Result<Option<Built>, DockerError> {
         let build = match &target.build_details {
             BuildDetails::Docker(build) => build,
             BuildDetails::Custom(_) => {
-                return Ok(self.memory(|it| it.custom(&target.image_map_name)));
+                let key = self.destination.key();
+                return Ok(self.memory(|it| it.custom(&target.image_map_name, &key)));
             }
             BuildDetails::Compose(_) => return Ok(None),
         };
@@ -165,9 +214,12 @@ impl Images {
             return Ok(None);
         };
         let docker = &self.shared.docker;
+        if docker.image(&record.id).await?.is_none() {
+            gone.push(record.deployed);
+            return Ok(None);
+        }
         // The name may belong to another image by now.
-        let is_there = docker.image(&record.id).await?.is_some()
-            && docker.image(&record.deployed).await?.is_some_and(|it| it.id == record.id);
+        let is_there = docker.image(record.local()).await?.is_some_and(|it| it.id == record.id);
         let is_same = is_there && inputs::has_same_bases(self, &record).await?;
         Ok(is_same.then(|| record.built(target, origin)))
     }
@@ -179,15 +231,20 @@ impl Images {
         pipeline: &Arc<Pipeline>,
         report: &impl Fn(Report),
     ) -> Result<(), String> {
+        for image in &plan.gone {
+            let told = format!("Rebuilding {image} because image not found in image store");
+            pipeline.log().info(&told);
+        }
         let reused = plan.reused();
         if !reused.is_empty() {
             let step = pipeline.step("Loading cached images", None);
             for built in reused {
-                step.say(&format!("- {}", built.deployed));
+                step.say(&format!("- {}", built.local));
                 if built.origin == Origin::EarlierRun {
                     step.say(&format!("  inputs unchanged since {}", told(built.started)));
                 }
             }
+            self.ensure_delivered(&plan, &step).await?;
         }
         for (image, built) in &plan.reused {
             report(Report::Ended {
@@ -230,6 +287,17 @@ impl Images {
         }
     }
 
+    /// What was built before has to be where it is deployed, also if that was in an earlier run.
+    async fn ensure_delivered(&self, plan: &Plan, step: &Step) -> Result<(), String> {
+        let Destination::Cluster(cluster) = &self.destination else { return Ok(()) };
+        for target in &plan.targets {
+            if let Some(built) = plan.reused.get(&target.image_map_name) {
+                delivery::ensure(self, cluster, target, built, step).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn build_one(
         &self,
         target: &ImageTarget,
@@ -254,6 +322,15 @@ impl Images {
                 custom_build::run(self, target, build, &bases, started, &step).await
             }
             BuildDetails::Compose(_) => Err("Compose builds its images itself".to_owned()),
+        };
+        let result = match (result, &self.destination) {
+            (Ok(built), Destination::Cluster(cluster)) => {
+                let step = pipeline.step(&format!("Pushing {}", built.local), mark);
+                let (stage, done) = delivery::deliver(self, cluster, target, &built, &step).await;
+                stages.extend(stage);
+                done.map(|()| built)
+            }
+            (result, _) => result,
         };
         report(Report::Ended { image, result: result.clone(), stages, started: Some(started) });
         result

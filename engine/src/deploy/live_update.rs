@@ -2,10 +2,13 @@
 //!
 //! Each container that can be updated has a helper of ours, which needs nothing from it: no shell, no `tar`, no root.
 //! Files are read once and go to all helpers at once; each batch is one round trip. Where no helper can run, Docker
-//! unpacks an archive instead.
+//! or the container's own `tar` unpacks an archive instead.
 
 mod batch;
 mod commands;
+mod helper_image;
+mod in_docker;
+mod in_pod;
 mod place;
 mod session;
 mod sidecar;
@@ -18,7 +21,7 @@ use std::{
 };
 
 use engine_core::live_update::{Container, Outcome, RunError, Update, permission_denied};
-use engine_docker::{Archive, Docker, Filter, PathMapping};
+use engine_docker::{Archive, Filter, PathMapping};
 use engine_helper::protocol::Refusal;
 use futures_util::future::join_all;
 use tokio::{
@@ -26,7 +29,11 @@ use tokio::{
     task::spawn_blocking,
 };
 
-pub use sidecar::{Sidecar, Sidecars};
+pub use helper_image::HelperImage;
+pub use in_docker::DockerPlace;
+pub use in_pod::PodPlace;
+pub use place::Place;
+pub use sidecar::{Running, Sidecar, Sidecars};
 
 use crate::logs::LogWriter;
 use session::Answer;
@@ -38,8 +45,6 @@ const BACKLOG: usize = 4;
 /// Changes for some containers, and where they are to be written about.
 #[derive(Debug)]
 pub struct LiveUpdate {
-    /// The engine that the containers run on.
-    pub docker: Docker,
     /// The changes.
     pub update: Arc<Update>,
     /// The ways to those of the containers that run.
@@ -75,13 +80,25 @@ impl LiveUpdate {
         let deletions: Arc<[String]> =
             self.update.deletions.iter().map(|it| it.container.to_string()).collect();
         let synced = self.sync(&archive, &deletions).await;
-        let finished =
-            self.update.containers.iter().zip(synced).map(async |(container, synced)| {
-                let outcome = self.finish(container, synced).await;
+        let finished = self.update.containers.iter().zip(synced).enumerate().map(
+            async |(at, (container, synced))| {
+                let outcome = self.finish(at, container, synced).await;
                 self.tell(container, &outcome);
                 (container.clone(), outcome)
-            });
+            },
+        );
         join_all(finished).await
+    }
+
+    /// Brings files into those containers that have a helper, before anybody waits for them. If that does not work,
+    /// whoever waits for them later learns why.
+    pub async fn run_ahead(self) {
+        let paths = paths(&self.update);
+        let collected = spawn_blocking(move || Archive::of_paths(&paths, &Filter::default())).await;
+        let Ok(Ok(archive)) = collected else { return };
+        let with_helper: Vec<usize> =
+            (0..self.sidecars.len()).filter(|at| self.sidecars[*at].is_some()).collect();
+        self.try_helpers(&with_helper, &Arc::new(archive), &Arc::default(), true).await;
     }
 
     fn all_failed(&self, error: &dyn std::error::Error) -> Vec<(Container, Outcome)> {
@@ -97,7 +114,12 @@ impl LiveUpdate {
         let name = container.display_name();
         match outcome {
             Outcome::Failed(_) => self.log.info(&format!("  → Failed to update container {name}")),
-            Outcome::Synced { .. } => self.log.info(&format!("  → Container {name} updated!")),
+            Outcome::Synced { exec_error: Some(error), .. } => {
+                self.log.info(&format!("  → Failed to update container {name}: {error}"));
+            }
+            Outcome::Synced { exec_error: None, .. } => {
+                self.log.info(&format!("  → Container {name} updated!"));
+            }
             Outcome::Abandoned => {}
         }
     }
@@ -107,7 +129,7 @@ impl LiveUpdate {
     async fn sync(&self, archive: &Arc<Archive>, deletions: &Arc<[String]>) -> Vec<Synced> {
         let n = self.update.containers.len();
         let mut synced: Vec<Option<Synced>> = (0..n).map(|_| None).collect();
-        let mut hopeless: Vec<usize> = (0..n).filter(|at| self.sidecars[*at].is_none()).collect();
+        let mut hopeless: Vec<usize> = Vec::new();
         let mut trying: Vec<usize> = (0..n).filter(|at| self.sidecars[*at].is_some()).collect();
         for is_first in [true, false] {
             let mut again = Vec::new();
@@ -131,13 +153,24 @@ impl LiveUpdate {
             }
             trying = again;
         }
-        let containers: Vec<Container> =
-            hopeless.iter().map(|at| self.update.containers[*at].clone()).collect();
-        let uploaded = upload::update(&self.docker, &containers, deletions, archive).await;
-        for (at, result) in hopeless.into_iter().zip(uploaded) {
+        let places: Vec<(Container, Place)> = hopeless
+            .iter()
+            .filter_map(|at| Some((self.container(*at), self.place(*at)?)))
+            .collect();
+        let copied = place::copy_without_helper(&places, deletions, archive).await;
+        for (at, result) in hopeless.into_iter().zip(copied) {
             synced[at] = Some(result.map_or_else(Synced::Failed, |()| Synced::Files));
         }
-        synced.into_iter().map(|it| it.unwrap_or(Synced::Abandoned)).collect()
+        let gone = || Synced::Failed("the container does not run".to_owned());
+        synced.into_iter().map(|it| it.unwrap_or_else(gone)).collect()
+    }
+
+    fn container(&self, at: usize) -> Container {
+        self.update.containers[at].clone()
+    }
+
+    fn place(&self, at: usize) -> Option<Place> {
+        self.sidecars[at].as_ref().map(|it| it.place().clone())
     }
 
     /// Sends one batch to some helpers. What they confirm to have is left out, unless they have failed to before.
@@ -207,13 +240,19 @@ impl LiveUpdate {
     }
 
     /// Runs the commands, and restarts the container if that is asked for.
-    async fn finish(&self, container: &Container, synced: Synced) -> Outcome {
+    async fn finish(&self, at: usize, container: &Container, synced: Synced) -> Outcome {
+        let Some(place) = self.place(at) else {
+            return match synced {
+                Synced::Failed(error) => Outcome::Failed(error),
+                _ => Outcome::Abandoned,
+            };
+        };
         let exec_error = match synced {
             Synced::All { exec_error } => exec_error,
             Synced::Failed(error) => return Outcome::Failed(error),
             Synced::Abandoned => return Outcome::Abandoned,
             Synced::Files => {
-                match commands::run(&self.docker, container, &self.update.runs, &self.log).await {
+                match commands::run(&place, container, &self.update.runs, &self.log).await {
                     Ok(()) => None,
                     Err(RunError::Command(error)) => Some(error),
                     Err(RunError::Container(error)) => return Outcome::Failed(error),
@@ -222,7 +261,7 @@ impl LiveUpdate {
         };
         if self.update.restarts
             && exec_error.is_none()
-            && let Err(error) = self.docker.restart(&container.id).await
+            && let Err(error) = place.restart().await
         {
             return Outcome::Failed(format!("ContainerRestart: {error}"));
         }

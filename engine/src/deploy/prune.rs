@@ -3,20 +3,24 @@
 use std::time::Duration;
 
 use engine_docker::{Prune, PruneReport, Removed};
-use engine_formats::docker::{reference::Reference, selector::RefSelector};
+use engine_formats::docker::{registry::Registry, selector::RefSelector};
 use engine_model::{BuildDetails, DockerPruneSettings, ImageTarget};
 
 /// What stands before everything that is said about it.
 pub const TITLE: &str = "[Docker Prune]";
 
-/// What may go, by the settings and the images of a Tiltfile.
+/// What may go, by the settings and the images of a Tiltfile. In a registry images have other names.
 pub fn request<'a>(
     settings: &DockerPruneSettings,
     images: impl Iterator<Item = &'a ImageTarget>,
+    registry: Option<&Registry>,
 ) -> Prune {
-    let selector = |image: &ImageTarget| {
-        let selector = RefSelector::new(Reference::parse(&image.selector).ok()?);
-        Some(if image.match_exact { selector.exactly() } else { selector.by_name() })
+    let selector = |it: &ImageTarget| {
+        let named = RefSelector::of_image(&it.selector, it.match_exact).ok()?;
+        match registry {
+            Some(registry) => Some(RefSelector::new(registry.local_ref(&named).ok()?)),
+            None => Some(named),
+        }
     };
     Prune {
         max_age: Duration::from_nanos(u64::try_from(settings.max_age.0).unwrap_or_default()),

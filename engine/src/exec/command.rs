@@ -37,6 +37,8 @@ pub struct Run {
     pub probe: Option<Probe>,
     /// What it may leave behind.
     pub lifetime: Lifetime,
+    /// Whether nothing is said about it, and only its own output is told.
+    pub is_silent: bool,
 }
 
 /// Something that happened to a command.
@@ -133,6 +135,7 @@ pub fn start_with(
     let (is_gone, gone) = watch::channel(false);
     let outlet = Outlet {
         log: Box::new(log),
+        is_silent: run.is_silent,
         on_event: Box::new(on_event),
         has_ended: AtomicBool::new(false),
     };
@@ -144,13 +147,17 @@ pub fn start_with(
 /// Where a command's output and events go.
 pub(super) struct Outlet {
     log: Box<dyn Fn(Level, &str) + Send + Sync>,
+    is_silent: bool,
     on_event: Box<dyn Fn(Event) + Send + Sync>,
     has_ended: AtomicBool,
 }
 
 impl Outlet {
-    /// Writes whole lines.
+    /// Writes whole lines about the command.
     pub(super) fn log(&self, level: Level, text: &str) {
+        if self.is_silent {
+            return;
+        }
         (self.log)(level, &format!("{text}\n"));
     }
 

@@ -112,7 +112,8 @@ impl Runtime {
             let here = std::env::current_dir().unwrap_or_default();
             cmd.dir = here.display().to_string();
         }
-        let run = self.run_of(&cmd, readiness_probe, Lifetime::Server);
+        let cause = format!("Cmd object {name}");
+        let run = self.run_of(&cmd, &cause, readiness_probe, Lifetime::Server);
         let log = self.logs.writer(resource, &span);
         let disable = self.disable_status(kind::CMD, name);
         let status = json!({"waiting": {}, "disableStatus": disable});

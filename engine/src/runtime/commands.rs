@@ -95,7 +95,7 @@ impl Runtime {
         let log = self.logs.writer(resource, &build_span(id));
         log.build_event(&entry_line(reason, files));
         let Some(target) = self.scheduler.resource(resource).and_then(|it| it.local.clone()) else {
-            return self.start_deploy(id, resource, is_full_rebuild);
+            return self.start_deploy(id, resource, reason, files, is_full_rebuild);
         };
         if let Some(watcher) = &self.watcher {
             watcher.updating(&names::local_target(resource), true);
@@ -105,7 +105,8 @@ impl Runtime {
         };
         let object = names::update_cmd(resource);
         let log = self.logs.writer(resource, &format!("cmd:{object}"));
-        let run = self.run_of(spec, None, Lifetime::Task);
+        let cause = format!("update of {resource}: {}", entry_line(reason, files));
+        let run = self.run_of(spec, &cause, None, Lifetime::Task);
         self.start_command(CommandKey::Update(id), resource, object, run, log);
     }
 
@@ -117,7 +118,8 @@ impl Runtime {
         let (object, span) = (names::serve_cmd(resource, id.0), serve_span(id));
         self.put_serve_object(&object, resource, &span, &target);
         let spec = serve_spec(&target);
-        let run = self.run_of(&spec, target.readiness_probe.clone(), Lifetime::Server);
+        let cause = format!("server of {resource}");
+        let run = self.run_of(&spec, &cause, target.readiness_probe.clone(), Lifetime::Server);
         let log = self.logs.writer(resource, &span);
         self.start_command(CommandKey::Serve(id), resource, object, run, log);
     }
@@ -155,11 +157,12 @@ impl Runtime {
     pub(super) fn run_of(
         &self,
         spec: &CmdSpec,
+        cause: &str,
         probe: Option<engine_model::Probe>,
         lifetime: Lifetime,
     ) -> Run {
-        let mut run =
-            self.surroundings().run(spec.args.clone(), PathBuf::from(&spec.dir), &spec.env);
+        let surroundings = self.surroundings_for(cause);
+        let mut run = surroundings.run(spec.args.clone(), PathBuf::from(&spec.dir), &spec.env);
         run.probe = probe;
         run.lifetime = lifetime;
         run
@@ -173,6 +176,15 @@ impl Runtime {
             base.push(("KUBECONFIG".to_owned(), kubeconfig.clone()));
         }
         Surroundings::new(base, &self.settings.host, self.settings.port, self.settings.colors)
+    }
+
+    /// The same for something that is done for a reason; what could write to a cluster is noted with it.
+    pub(super) fn surroundings_for(&self, cause: &str) -> Surroundings {
+        let surroundings = self.surroundings();
+        if self.kubeconfig.is_none() {
+            return surroundings;
+        }
+        surroundings.noted(self.audit.about(self.context()), cause)
     }
 
     pub(super) fn start_command(

@@ -119,7 +119,7 @@ impl Runtime {
         let watches = watch_targets(tiltfile, load, &path);
         let mut wanted = objects_of_tiltfile(load);
         wanted.extend(load.manifests.iter().flat_map(objects_of_resource));
-        wanted.extend(deployed::objects(tiltfile, load));
+        wanted.extend(deployed::objects(tiltfile, load, &self.cluster_connection()));
         wanted.extend(self.session_object(tiltfile, load));
         wanted.push(ui_resource(tiltfile, BTreeMap::new()));
         if self.settings.mode == Mode::Up {
@@ -197,8 +197,21 @@ impl Runtime {
             }
             states.insert(manifest.name.as_str().into(), self.switch_state(&name));
             objects.insert((kind::CONFIG_MAP, name));
+            self.show_disable_status(kind::KUBERNETES_APPLY, &manifest.name);
         }
         states
+    }
+
+    /// How the cluster is reached, as far as flags say so.
+    fn cluster_connection(&self) -> Value {
+        let mut connection = json!({});
+        let flags = [("context", &self.settings.context), ("namespace", &self.settings.namespace)];
+        for (name, value) in flags {
+            if let Some(value) = value {
+                connection[name] = json!(value);
+            }
+        }
+        connection
     }
 
     fn session_object(&self, tiltfile: &str, load: &Load) -> Option<Wanted> {
@@ -292,10 +305,11 @@ fn file_watch(target: &watch::Target, tiltfile: &str) -> Wanted {
     if !target.ignores.is_empty() {
         spec["ignores"] = json!(target.ignores);
     }
-    let resource = target.id.strip_prefix("local:").unwrap_or(tiltfile);
-    if target.id.starts_with("local:") {
+    let own = ["local:", "k8s:"].iter().find_map(|it| target.id.strip_prefix(it));
+    if let Some(resource) = own {
         spec["disableSource"] = disable_source(resource);
     }
+    let resource = own.unwrap_or(tiltfile);
     let notes = [(RESOURCE, resource), (TARGET, target.id.as_str())];
     Wanted::new(kind::FILE_WATCH, names::sanitized(&target.id), spec).noting(&notes)
 }
@@ -315,6 +329,7 @@ fn watch_targets(tiltfile: &str, load: &Load, path: &str) -> Vec<watch::Target> 
             id: names::config_target(tiltfile),
             paths: paths.into_iter().map(Into::into).collect(),
             ignores: global,
+            is_early: false,
         });
     }
     targets
@@ -328,6 +343,7 @@ fn local_watch(manifest: &Manifest, global: &[IgnoreDef]) -> Option<watch::Targe
         id: names::local_target(&manifest.name),
         paths: paths.iter().map(Into::into).collect(),
         ignores: own.chain(global).cloned().collect(),
+        is_early: false,
     })
 }
 

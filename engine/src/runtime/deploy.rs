@@ -2,13 +2,24 @@
 
 use std::{collections::HashMap, sync::Arc, time::SystemTime};
 
-use engine_core::resource::{ResourceName, UpdateId};
+use engine_core::{
+    reason::Reason,
+    resource::{ResourceName, UpdateId},
+};
 use engine_docker::Step as Stage;
+use engine_model::DeployTarget;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::{Message, Runtime, clock, commands::build_span, docker::Seen, services::Applied};
+use super::{
+    Message, Mode, Runtime, clock,
+    commands::{build_span, entry_line},
+    docker::Seen,
+    kubernetes,
+    services::Applied,
+    workloads::{self, Workload},
+};
 use crate::{
     api::kind,
     deploy::{self, Order, Report, Tools, images::Built},
@@ -35,16 +46,32 @@ impl Runtime {
         &mut self,
         id: UpdateId,
         resource: &ResourceName,
+        reason: Reason,
+        files: &[Arc<str>],
         is_full_rebuild: bool,
     ) {
-        let manifest = self.scheduler.resource(resource).map(|it| Arc::clone(&it.manifest));
-        let (Some(manifest), Some(tools)) = (manifest, self.tools()) else {
+        let Some(known) = self.scheduler.resource(resource) else { return };
+        let order = Order {
+            manifest: Arc::clone(&known.manifest),
+            is_full_rebuild,
+            is_triggered: !reason.triggers().is_empty(),
+            cause: format!("update of {resource}: {}", cause(reason, files)),
+            log: self.logs.writer(resource, &build_span(id)),
+        };
+        match order.manifest.deploy_target {
+            DeployTarget::Kubernetes(_) => self.deploy_to_cluster(id, resource, order),
+            DeployTarget::Compose(_) | DeployTarget::Local(_) => {
+                self.deploy_service(id, resource, order);
+            }
+        }
+    }
+
+    fn deploy_service(&mut self, id: UpdateId, resource: &ResourceName, order: Order) {
+        let Some(tools) = self.tools() else {
             let reason = self.docker.as_ref().and_then(|it| it.client.as_ref().err());
             let error = reason.map_or("Docker cannot be used".to_owned(), ToString::to_string);
             return self.end_update(id, resource, Some(error));
         };
-        let log = self.logs.writer(resource, &build_span(id));
-        let order = Order { manifest, is_full_rebuild, log };
         let (messages, name) = (self.messages.clone(), Arc::clone(resource));
         let task = self.deploys.tasks.spawn(async move {
             let send = |progress| {
@@ -54,7 +81,7 @@ impl Runtime {
             let ended =
                 deploy::service(order, &tools, |it| send(Progress::Report(Box::new(it)))).await;
             if ended.is_err()
-                && let Err(error) = tools.docker.server().await
+                && let Err(error) = tools.docker.ping().await
             {
                 // Whoever hears of the end knows then what the reason was.
                 let _ = messages.send(Message::Docker(Seen::Lost(error.to_string())));
@@ -62,6 +89,47 @@ impl Runtime {
             send(Progress::Ended(ended));
         });
         self.deploys.running.insert(id, (Arc::clone(resource), task));
+    }
+
+    fn deploy_to_cluster(&mut self, id: UpdateId, resource: &ResourceName, order: Order) {
+        let tools = match self.cluster_tools(&order) {
+            Ok(tools) => tools,
+            Err(error) => return self.end_update(id, resource, Some(error)),
+        };
+        self.pods_updating(resource);
+        self.applying(resource);
+        let deletion = self.workload(resource).and_then(Workload::deletion);
+        let (messages, name) = (self.messages.clone(), Arc::clone(resource));
+        let is_up = self.settings.mode == Mode::Up;
+        let link = self.link_id();
+        let task = self.deploys.tasks.spawn(async move {
+            let send = |progress| {
+                // Nobody listens when the engine ends.
+                let _ = messages.send(Message::Deploy(id, Arc::clone(&name), Box::new(progress)));
+            };
+            workloads::deleted(deletion).await;
+            let report = |it| send(Progress::Report(Box::new(it)));
+            let ended = deploy::kubernetes::update(order, &tools, report).await;
+            if ended.is_err()
+                && is_up
+                && let Err(error) = kubernetes::health(&tools.cluster).await
+            {
+                // Whoever hears of the end knows then what the reason was.
+                let error = kubernetes::in_words(&error);
+                let seen = kubernetes::Seen::Health(Err(error));
+                let _ = messages.send(Message::Kubernetes(link, seen));
+            }
+            send(Progress::Ended(ended));
+        });
+        self.deploys.running.insert(id, (Arc::clone(resource), task));
+    }
+
+    fn cluster_tools(&self, order: &Order) -> Result<deploy::kubernetes::Tools, String> {
+        let cluster = self.cluster().cloned().ok_or("the cluster cannot be used")?;
+        let has_image = order.manifest.image_targets.as_ref().is_some_and(|it| !it.is_empty());
+        let images = self.cluster_images().filter(|_| has_image).transpose()?;
+        let surroundings = self.surroundings_for(&order.cause);
+        Ok(deploy::kubernetes::Tools { cluster, images, surroundings })
     }
 
     fn tools(&self) -> Option<Tools> {
@@ -97,9 +165,13 @@ impl Runtime {
             Progress::Report(report) => self.take_report(resource, *report),
             Progress::Ended(result) => {
                 self.deploys.running.remove(&id);
+                if result.is_err() && self.kubernetes_target(resource).is_some() {
+                    self.doubt_cluster();
+                }
                 while self.deploys.tasks.try_join_next().is_some() {}
                 self.end_update(id, resource, result.err());
                 self.observe(resource);
+                self.observe_pods(resource);
             }
         }
     }
@@ -113,6 +185,8 @@ impl Runtime {
             Report::Ended { image, result, stages, started } => {
                 self.image_ended(resource, &image, &result, &stages, started);
             }
+            Report::ForceDeleted => self.force_deleted(resource),
+            Report::Deployed { started, result } => self.deployed(resource, started, result),
             Report::Applied { started, result } => {
                 let error = result.as_ref().err().cloned();
                 let applied = Applied { started, finished: SystemTime::now(), error };
@@ -147,7 +221,7 @@ impl Runtime {
             let status = json!({
                 "image": built.deployed,
                 "imageFromCluster": built.deployed,
-                "imageFromLocal": built.deployed,
+                "imageFromLocal": built.local,
                 "buildStartTime": micro(built.started),
             });
             self.store.set_status(kind::IMAGE_MAP, image, &status);
@@ -216,4 +290,14 @@ fn stage(stage: &Stage) -> Value {
 
 fn micro(time: SystemTime) -> String {
     clock::micro(clock::of_system(time))
+}
+
+/// Why an update happens, and who wants it.
+fn cause(reason: Reason, files: &[Arc<str>]) -> String {
+    let triggers = reason.triggers();
+    let line = entry_line(reason, files);
+    if triggers.is_empty() || line == triggers.to_string() {
+        return line;
+    }
+    format!("{triggers}, {line}")
 }

@@ -1,6 +1,6 @@
 //! Switches: config maps that say whether something takes part.
 
-use builtins::golang::quote::quote;
+use builtins::golang::{boolean, quote::quote};
 use engine_core::{
     Event,
     resource::{EnableState, ResourceName},
@@ -32,7 +32,7 @@ impl Runtime {
         let Some(text) = data.get(&switch.key).and_then(Value::as_str) else {
             return (EnableState::Error, format!("ConfigMap {map} has no key {key}"));
         };
-        let (state, value) = match parse_bool(text) {
+        let (state, value) = match boolean::parse(text).ok() {
             Some(true) => (EnableState::Disabled, "true"),
             Some(false) => (EnableState::Enabled, "false"),
             None => {
@@ -144,7 +144,9 @@ impl Runtime {
             self.keep_service(resource);
         } else {
             self.service_left(resource);
+            self.workload_left(resource);
         }
+        self.show_disable_status(kind::KUBERNETES_APPLY, resource);
     }
 }
 
@@ -155,14 +157,5 @@ pub(super) fn state_text(state: EnableState) -> &'static str {
         EnableState::Enabled => "Enabled",
         EnableState::Disabled => "Disabled",
         EnableState::Error => "Error",
-    }
-}
-
-/// What Go takes for a truth value.
-fn parse_bool(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
-        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
-        _ => None,
     }
 }

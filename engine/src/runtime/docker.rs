@@ -1,25 +1,29 @@
 //! The Docker engine: whether it can be reached, what its containers do, and what is taken away from it.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use engine_core::{Event, resource::ResourceName};
 use engine_docker::{Container, Docker, DockerError, Environment, Server};
 use engine_model::{ComposeSpec, DeployTarget};
 use futures_util::StreamExt;
-use jiff::Timestamp;
+use jiff::{Span, Timestamp};
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::{Message, Runtime, clock, names};
 use crate::{
     api::kind,
-    deploy::{compose::Compose, images::Images},
+    deploy::{
+        compose::{Compose, PROJECT_LABEL},
+        images::Images,
+    },
     exec::Text,
     logs::LogWriter,
 };
-
-/// Containers that Compose made.
-const COMPOSE_LABEL: &str = "com.docker.compose.project";
 
 /// How long Docker is left alone after it could not be reached: less at first, then more.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -36,6 +40,8 @@ pub(super) struct Engine {
     pub(super) compose: Compose,
     /// Builds images; there is no use for it without an engine.
     pub(super) images: Option<Images>,
+    /// Whether somebody looks after it.
+    is_watched: bool,
     /// Looks after the engine, and removes services; ends with the runtime.
     tasks: JoinSet<()>,
     /// Services to be removed, unless they are switched on again before that.
@@ -68,34 +74,54 @@ pub(super) enum Seen {
 }
 
 impl Runtime {
-    /// Looks after Docker as soon as some resource is a Compose service.
+    /// Finds Docker as soon as some image is built, and looks after it as soon as some resource is a Compose service.
     pub(super) fn watch_docker(&mut self) {
-        let is_compose = |it: &engine_core::resource::Resource| {
-            matches!(it.manifest.deploy_target, DeployTarget::Compose(_))
-        };
-        if self.docker.is_some() || !self.scheduler.resources().iter().any(is_compose) {
+        let all = self.scheduler.resources();
+        let has_service =
+            all.iter().any(|it| matches!(it.manifest.deploy_target, DeployTarget::Compose(_)));
+        let has_image = all
+            .iter()
+            .any(|it| it.manifest.image_targets.as_ref().is_some_and(|it| !it.is_empty()));
+        if !has_service && !has_image {
             return;
         }
-        let environment = self.environment.get();
-        let client = Docker::new(Environment::new(environment)).map_err(Arc::new);
-        let mut tasks = JoinSet::new();
-        match &client {
+        if self.docker.is_none() {
+            self.docker = Some(self.find_docker());
+        }
+        let messages = self.messages.clone();
+        let Some(engine) = self.docker.as_mut().filter(|it| has_service && !it.is_watched) else {
+            return;
+        };
+        engine.is_watched = true;
+        match &engine.client {
             Ok(docker) => {
-                let messages = self.messages.clone();
-                tasks.spawn(watch(docker.clone(), move |seen| {
+                engine.tasks.spawn(watch(docker.clone(), move |seen| {
                     // Nobody listens when the engine ends.
                     let _ = messages.send(Message::Docker(seen));
                 }));
             }
-            Err(error) => self.docker_is_lost(&error.to_string()),
+            Err(error) => {
+                let error = error.to_string();
+                self.docker_is_lost(&error);
+            }
         }
-        let surroundings = self.surroundings();
+    }
+
+    fn find_docker(&self) -> Engine {
+        let environment = self.environment.get();
+        let client = Docker::new(Environment::new(environment)).map_err(Arc::new);
+        let surroundings = self.surroundings_for("build of an image, or Compose");
         let file = self.settings.image_memory.clone();
         let images =
             client.as_ref().ok().map(|it| Images::new(it.clone(), surroundings.clone(), file));
-        let compose = Compose::new(surroundings);
-        let removals = BTreeMap::new();
-        self.docker = Some(Engine { client, compose, images, tasks, removals });
+        Engine {
+            client,
+            compose: Compose::new(surroundings),
+            images,
+            is_watched: false,
+            tasks: JoinSet::new(),
+            removals: BTreeMap::new(),
+        }
     }
 
     pub(super) fn take_docker(&mut self, seen: Seen) {
@@ -210,11 +236,11 @@ async fn follow(
     has_answered: &mut bool,
 ) -> Result<std::convert::Infallible, DockerError> {
     let server = docker.server().await?;
-    let mut events = docker.events(&[("type", "container"), ("label", COMPOSE_LABEL)]).await?;
+    let mut events = docker.events(&[("type", "container"), ("label", PROJECT_LABEL)]).await?;
     *has_answered = true;
     report(Seen::Connected(server));
     let mut containers = Vec::new();
-    for listed in docker.containers(&[COMPOSE_LABEL.to_owned()]).await? {
+    for listed in docker.containers(&[PROJECT_LABEL.to_owned()]).await? {
         containers.extend(docker.container(&listed.id).await?);
     }
     report(Seen::Listed(containers));
@@ -241,24 +267,31 @@ async fn look_at(docker: &Docker, id: &str, report: &impl Fn(Seen)) -> Result<()
     Ok(())
 }
 
-/// Reads what a container prints from that time on until its run ends. A connection that breaks before is made again.
+/// The time from which on a container has printed what nobody has read yet.
+pub(super) type Unread = Arc<Mutex<Timestamp>>;
+
+/// Reads what a container prints until its run ends. A connection that breaks before is made again; no line is read
+/// twice.
 pub(super) async fn read_log(
     docker: Docker,
     container: Container,
-    since: Timestamp,
+    unread: Unread,
     write: impl Fn(&str),
 ) {
-    // Docker notes the start of a container later than its first line.
-    let mut since = since.saturating_sub(jiff::SignedDuration::from_secs(1)).unwrap_or(since);
+    let unread = || unread.lock().unwrap_or_else(PoisonError::into_inner);
     let mut pause = FIRST_PAUSE;
     loop {
+        let since = *unread();
         if let Ok(mut lines) = docker.logs(&container.id, Some(since)).await {
             let mut text = Text::default();
-            while let Some(Ok(output)) = lines.next().await {
-                text.take(&output.bytes, &write);
+            while let Some(Ok(line)) = lines.next().await {
+                text.take(&line.output.bytes, &write);
+                let next = line.at.and_then(|it| it.checked_add(Span::new().nanoseconds(1)).ok());
+                if let Some(next) = next {
+                    *unread() = next;
+                }
                 pause = FIRST_PAUSE;
             }
-            since = Timestamp::now();
         }
         match docker.container(&container.id).await {
             Ok(Some(now)) if now.is_running && now.started == container.started => {}

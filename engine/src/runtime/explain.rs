@@ -8,7 +8,7 @@ use engine_core::{
 };
 use serde_json::{Value, json};
 
-use super::{Runtime, clock, names};
+use super::{Runtime, clock, names, workloads::Workload};
 
 /// Chains are followed so far; a loop has no end.
 const MAX_DEPTH: usize = 16;
@@ -43,6 +43,15 @@ impl Runtime {
                 "health": it.health,
                 "startedAt": it.started.map(|it| it.to_string()),
             })),
+            "pod": self.workload(name).and_then(Workload::newest_pod).map(|it| json!({
+                "name": it.name,
+                "namespace": it.namespace,
+                "status": it.status,
+                "restarts": it.restarts(),
+                "errors": it.errors,
+                "createdAt": it.created.to_string(),
+            })),
+            "kept": self.kept(name),
             "triggerMode": resource.trigger_mode,
             "disabled": resource.is_disabled(),
             "running": resource.current.is_some(),
@@ -51,6 +60,12 @@ impl Runtime {
             "hold": resource.hold.as_ref().map(|it| self.hold(it, 0)),
         });
         Some(self.scrubbed(answer))
+    }
+
+    /// Fields in the cluster that others changed, in words.
+    fn kept(&self, name: &str) -> Vec<String> {
+        let kept = self.workload(name).map(|it| it.kept.as_slice()).unwrap_or_default();
+        kept.iter().map(crate::deploy::kubernetes::result::kept_text).collect()
     }
 
     /// Why an update ran, down to what happened outside.
@@ -127,7 +142,8 @@ impl Runtime {
                 WaitsOn::Resource(name) => self.waits_on(name, depth),
                 WaitsOn::Image(name) => json!({"image": name}),
                 WaitsOn::Cluster(name) => {
-                    let error = self.docker_error().filter(|_| *name == names::DOCKER);
+                    let is_docker = *name == names::DOCKER;
+                    let error = if is_docker { self.docker_error() } else { self.cluster_error() };
                     json!({"cluster": name, "error": error})
                 }
             })

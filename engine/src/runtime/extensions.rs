@@ -6,13 +6,14 @@ use std::{
 };
 
 use builtins::host::OsHost;
+use engine_core::tiltfile::MAIN;
 use serde_json::{Value, json};
 
 use super::{
     Message, Runtime, clock,
     declare::{MANAGED_BY, RESOURCE},
     names,
-    specs::{self, Extension, ExtensionRepo},
+    specs::{self, Extension, ExtensionRepo, Tiltfile},
 };
 use crate::{
     api::{Meta, Object, Owner, kind},
@@ -39,11 +40,15 @@ impl Runtime {
             return;
         }
         let name = name.to_owned();
+        let main = self.store.get(kind::TILTFILE, MAIN);
+        let main = main.map(|it| specs::of::<Tiltfile>(&it).path).unwrap_or_default();
+        let project = builtins::golang::path::dir(&main);
         let (messages, log) = (self.messages.clone(), self.main_log());
         let host = OsHost::new(self.environment.get(), Box::new(move |_, text| log.info(text)));
         let host = host.with_launcher(Box::new(Guarded));
         tokio::task::spawn_blocking(move || {
-            let found = builtins::repository_root(&host, &spec.url, &spec.r#ref);
+            let found =
+                builtins::extension::repository_root(&host, &project, &spec.url, &spec.r#ref);
             // Nobody waits for it when the engine ends.
             let _ = messages.send(Message::Fetched(name, found));
         });

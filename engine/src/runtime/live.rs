@@ -1,25 +1,28 @@
 //! Live updates, seen from the loop: what changed, which containers there are, and what becomes of it.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use engine_core::{
     Event, Time,
     live_update::{
-        Action, Container, ContainerState, Found, LiveUpdate, Observed, Outcome, Root, Rules,
-        Status, SyncId, UpdateMode,
+        Action, Container, Found, LiveUpdate, Outcome, Root, Rules, Status, SyncId, UpdateMode,
     },
     reason::Reason,
     resource::{ResourceName, UpdateId},
 };
 use engine_docker::Filter;
-use engine_model::{IgnoreDef, ImageTarget, Manifest, TriggerMode};
+use engine_model::{IgnoreDef, ImageTarget, Manifest};
 use serde_json::{Value, json};
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::{Message, Mode, Runtime, clock, commands::entry_line};
+use super::{Message, Mode, Runtime, clock, commands::entry_line, live_containers::Selector};
 use crate::{
     api::kind,
-    deploy::live_update::{self, Sidecars},
+    deploy::live_update::{self, HelperImage, Running, Sidecars},
 };
 
 /// All live updates by name.
@@ -32,16 +35,23 @@ pub(super) struct LiveUpdates {
     sidecars: Sidecars,
     /// Updates that the scheduler waits for.
     awaited: BTreeMap<ResourceName, Awaited>,
+    /// The helper as an image, and for which connection to a cluster.
+    pub(super) helper_image: Option<(u64, HelperImage)>,
 }
 
 #[derive(Debug)]
 struct Known {
     resource: ResourceName,
     machine: LiveUpdate,
+    selector: Selector,
     sources: Vec<Arc<str>>,
     ignores: Vec<IgnoreDef>,
     /// Containers whose update has not ended.
     n_flying: usize,
+    /// Files of a burst that go ahead, once those before them have gone.
+    ahead: Vec<Arc<str>>,
+    /// Whether files are going ahead.
+    is_ahead: bool,
 }
 
 /// An update that the scheduler waits for.
@@ -58,6 +68,8 @@ pub(super) enum Progress {
     Listed(String, Result<Vec<Arc<str>>, String>),
     /// Containers were updated, or not.
     Synced(String, SyncId, Vec<(Container, Outcome)>),
+    /// Files have gone ahead, or not.
+    WentAhead(String),
 }
 
 impl Runtime {
@@ -93,8 +105,41 @@ impl Runtime {
         let source: Arc<str> = format!("image:{image}").into();
         for known in self.live.known.values_mut().filter(|it| it.sources.contains(&source)) {
             let found = files.iter().map(|it| (Arc::clone(it), found(it)));
+            known.ahead.clear();
             known.machine.files_changed(&source, at, found);
         }
+    }
+
+    /// Files of a target seem to be complete while many others still change: they need not wait for those.
+    pub(super) fn copy_ahead(&mut self, target: &str, files: &[PathBuf]) {
+        let is_of_target = |it: &Known| it.sources.iter().any(|it| **it == *target);
+        let mut names = Vec::new();
+        for (name, known) in self.live.known.iter_mut().filter(|(_, it)| is_of_target(it)) {
+            known.ahead.extend(files.iter().map(|it| Arc::from(it.to_string_lossy())));
+            names.push(name.clone());
+        }
+        for name in names {
+            self.go_ahead(&name);
+        }
+    }
+
+    fn go_ahead(&mut self, name: &str) {
+        let Some(known) = self.live.known.get_mut(name) else { return };
+        if known.is_ahead || known.ahead.is_empty() {
+            return;
+        }
+        let files = std::mem::take(&mut known.ahead);
+        let Some(update) = known.machine.ahead(&files, &known.roots()) else { return };
+        known.is_ahead = true;
+        let log = self.logs.writer(&known.resource, &format!("liveupdate:{name}"));
+        let sidecars = update.containers.iter().map(|it| self.live.sidecars.get(&it.id)).collect();
+        let update = live_update::LiveUpdate { update: Arc::new(update), sidecars, log };
+        let (messages, resource) = (self.messages.clone(), Arc::clone(&known.resource));
+        let progress = Box::new(Progress::WentAhead(name.to_owned()));
+        self.live.tasks.spawn(async move {
+            update.run_ahead().await;
+            let _ = messages.send(Message::Live(resource, progress));
+        });
     }
 
     /// An image was built, and has all changes from before.
@@ -107,17 +152,33 @@ impl Runtime {
 
     /// Containers came, went, or do otherwise than before.
     pub(super) fn live_containers_changed(&mut self, resource: &ResourceName) {
-        let container = self.container_of(resource).cloned();
-        let observed: Vec<Observed> = container.iter().map(observed).collect();
-        if let Some(Ok(docker)) = self.docker.as_ref().map(|it| &it.client) {
-            let has_any = self.live.known.values().any(|it| it.resource == *resource);
-            let running: Vec<_> = container.iter().filter(|it| it.is_running && has_any).collect();
-            self.live.sidecars.observe(docker, resource, &running);
+        let names = self.live.names_of(resource);
+        if !names.is_empty() {
+            self.prepare_helper_image();
         }
-        for known in self.live.known.values_mut().filter(|it| it.resource == *resource) {
-            known.machine.containers_observed(observed.clone());
+        let mut running: Vec<Running> = Vec::new();
+        for name in &names {
+            let Some(known) = self.live.known.get(name) else { continue };
+            let mut observed = Vec::new();
+            for (seen, place) in self.containers_of(resource, &known.selector) {
+                observed.push(seen);
+                // Two live updates of a resource may be for the same container.
+                let place = place.filter(|it| !running.iter().any(|known| known.id == it.id));
+                running.extend(place);
+            }
+            if let Some(known) = self.live.known.get_mut(name) {
+                known.machine.containers_observed(observed);
+            }
         }
+        self.live.sidecars.observe(resource, &running);
         self.step_live(resource);
+    }
+
+    /// Objects of a resource were applied; what files changed before that is in what runs.
+    pub(super) fn live_deployed(&mut self, resource: &ResourceName, began: Time) {
+        for known in self.live.known.values_mut().filter(|it| it.resource == *resource) {
+            known.machine.deployed(began);
+        }
     }
 
     /// Containers take the changes that the scheduler has handed over.
@@ -155,18 +216,11 @@ impl Runtime {
         if self.settings.mode == Mode::Ci {
             return;
         }
-        let names: Vec<String> = self
-            .live
-            .known
-            .iter()
-            .filter(|(_, it)| it.resource == *resource)
-            .map(|(name, _)| name.clone())
-            .collect();
+        let names = self.live.names_of(resource);
         let mut falls_back = false;
         for name in names {
             let Some(known) = self.live.known.get_mut(&name) else { continue };
-            let roots: Vec<Root> =
-                known.machine.rules().syncs().iter().map(|it| root(&it.local)).collect();
+            let roots = known.roots();
             let actions = known.machine.step(clock::now(), &roots);
             for action in actions {
                 falls_back |= self.act_live(&name, action);
@@ -181,10 +235,10 @@ impl Runtime {
         let Some(known) = self.live.known.get_mut(name) else { return false };
         let (messages, resource) = (self.messages.clone(), Arc::clone(&known.resource));
         let log = self.logs.writer(&resource, &format!("liveupdate:{name}"));
-        let filter = Filter::new(&known.ignores);
         let key = name.to_owned();
         match action {
             Action::ListFiles => {
+                let filter = Filter::new(&known.ignores);
                 let roots: Vec<Arc<str>> =
                     known.machine.rules().syncs().iter().map(|it| Arc::clone(&it.local)).collect();
                 self.live.tasks.spawn(async move {
@@ -196,9 +250,6 @@ impl Runtime {
                 false
             }
             Action::Sync { id, updates } => {
-                let Some(Ok(docker)) = self.docker.as_ref().map(|it| it.client.clone()) else {
-                    return true;
-                };
                 known.n_flying += updates.iter().map(|it| it.containers.len()).sum::<usize>();
                 for update in updates {
                     let filter = if update.is_initial {
@@ -208,9 +259,9 @@ impl Runtime {
                     };
                     let containers = update.containers.iter();
                     let sidecars = containers.map(|it| self.live.sidecars.get(&it.id)).collect();
-                    let (docker, log, key) = (docker.clone(), log.clone(), key.clone());
+                    let (log, key) = (log.clone(), key.clone());
                     let (messages, resource) = (messages.clone(), Arc::clone(&resource));
-                    let update = live_update::LiveUpdate { docker, update, sidecars, log };
+                    let update = live_update::LiveUpdate { update, sidecars, log };
                     self.live.tasks.spawn(async move {
                         let ended = update.run(filter).await;
                         let progress = Progress::Synced(key, id, ended);
@@ -231,6 +282,12 @@ impl Runtime {
     pub(super) fn take_live(&mut self, resource: &ResourceName, progress: Progress) {
         while self.live.tasks.try_join_next().is_some() {}
         match progress {
+            Progress::WentAhead(name) => {
+                if let Some(known) = self.live.known.get_mut(&name) {
+                    known.is_ahead = false;
+                }
+                return self.go_ahead(&name);
+            }
             Progress::Listed(name, listed) => {
                 if let Some(known) = self.live.known.get_mut(&name) {
                     known.machine.files_listed(listed);
@@ -278,6 +335,19 @@ impl Runtime {
     }
 }
 
+impl LiveUpdates {
+    fn names_of(&self, resource: &ResourceName) -> Vec<String> {
+        let known = self.known.iter().filter(|(_, it)| it.resource == *resource);
+        known.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+impl Known {
+    fn roots(&self) -> Vec<Root> {
+        self.machine.rules().syncs().iter().map(|it| root(&it.local)).collect()
+    }
+}
+
 fn define(
     live: &mut LiveUpdates,
     manifest: &Manifest,
@@ -286,10 +356,8 @@ fn define(
     cwd: &str,
 ) {
     let rules = Rules::new(&image.live_update_spec);
-    let mode = match manifest.trigger_mode {
-        TriggerMode::Auto | TriggerMode::AutoWithManualInit => UpdateMode::Auto,
-        TriggerMode::Manual | TriggerMode::ManualWithAutoInit => UpdateMode::Manual,
-    };
+    let is_auto = manifest.trigger_mode.is_auto_on_change();
+    let mode = if is_auto { UpdateMode::Auto } else { UpdateMode::Manual };
     let bases = image.with_bases(images);
     let sources: Vec<Arc<str>> = bases.iter().map(|it| Arc::from(it.id())).collect();
     let ignores =
@@ -298,11 +366,23 @@ fn define(
         Some(known) => {
             known.machine.redefine(rules, mode, &sources);
             (known.sources, known.ignores) = (sources, ignores);
+            known.selector = Selector::of(manifest, image);
         }
         None => {
             let machine = LiveUpdate::new(rules, mode, &sources, cwd);
             let resource = manifest.name.as_str().into();
-            let known = Known { resource, machine, sources, ignores, n_flying: 0 };
+            let (ahead, is_ahead) = (Vec::new(), false);
+            let selector = Selector::of(manifest, image);
+            let known = Known {
+                resource,
+                machine,
+                selector,
+                sources,
+                ignores,
+                n_flying: 0,
+                ahead,
+                is_ahead,
+            };
             live.known.insert(image.live_update_name.clone(), known);
         }
     }
@@ -324,20 +404,6 @@ fn root(path: &str) -> Root {
             engine_formats::golang::os_error::errno_text(&error)
         )),
     }
-}
-
-fn observed(container: &engine_docker::Container) -> Observed {
-    let state = match container.status.as_str() {
-        "running" => ContainerState::Running,
-        "removing" | "exited" | "dead" => ContainerState::Terminated,
-        _ => ContainerState::Waiting,
-    };
-    let container = Container {
-        name: container.name.as_str().into(),
-        id: container.id.as_str().into(),
-        ..Container::default()
-    };
-    Observed { container, state }
 }
 
 fn status(status: &Status) -> Value {

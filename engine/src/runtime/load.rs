@@ -10,7 +10,7 @@ use std::{
 
 use builtins::{
     Evaluation, Request,
-    host::{Host, Level as HostLevel, OsHost},
+    host::{Command, Host, Launched, Launcher, Level as HostLevel, OsHost},
 };
 use engine_core::{
     Event, Loaded, Time,
@@ -21,9 +21,13 @@ use engine_core::{
 
 use super::{Message, Mode, Runtime, clock, declare::Declared, names};
 use crate::{
+    audit::Audit,
     exec::Guarded,
     logs::{Level, LogWriter},
 };
+
+/// What a Tiltfile says that wants nothing to be told about its use.
+const OPTED_OUT: u8 = 1;
 
 /// The environment of Tiltfiles and commands; a Tiltfile may change it.
 #[derive(Clone, Debug)]
@@ -83,7 +87,14 @@ impl Runtime {
             log.info(&format!("Tiltfile args changed to: [{}]", args.join(" ")));
         }
         let request = self.request(&tiltfile, &declared.path, args);
-        let host = Arc::new(host(&self.environment, &log));
+        let launcher = Noting {
+            audit: self.audit.about(self.context()),
+            cause: format!(
+                "local() in {tiltfile}: {}",
+                super::commands::entry_line(reason, &files)
+            ),
+        };
+        let host = Arc::new(host(&self.environment, &log, launcher));
         if let Some(declared) = self.tiltfiles.get_mut(&tiltfile) {
             declared.running = Some((id, Arc::clone(&host)));
         }
@@ -113,6 +124,7 @@ impl Runtime {
         request.is_extension = tiltfile != MAIN;
         request.ci_timeout = self.settings.ci_timeout;
         request.pin_kubeconfig = true;
+        request.cluster = self.pinned_cluster();
         request
     }
 
@@ -132,11 +144,15 @@ impl Runtime {
         let error = problem(&loaded, &name);
         let LoadedTiltfile { id, resets_switches, evaluation, host, log, started, .. } = loaded;
         let load = evaluation.load;
-        if let Some(kubeconfig) = &evaluation.kubeconfig {
+        let cluster = evaluation.cluster;
+        if let Some(kubeconfig) = cluster.as_ref().and_then(|it| it.path.as_ref())
+            && !self.has_pinned_cluster()
+        {
             self.pin_kubeconfig(kubeconfig, &log);
         }
         self.logs.add_secrets(&load.secrets, clock::to_system(started));
         let is_good = error.is_none();
+        self.report_load(started, load.analytics_opt);
         if &*name == MAIN {
             self.load_ui_session(&load, is_good);
             self.pruning.settings = Some(load.docker_prune_settings.clone());
@@ -162,6 +178,7 @@ impl Runtime {
         };
         self.step(Event::LoadEnded { id, result });
         self.watch_docker();
+        self.watch_kubernetes(cluster.as_ref());
         self.define_live_updates();
         self.watch_all();
         // Most of what a load needs is not needed again until the next one.
@@ -170,8 +187,18 @@ impl Runtime {
 }
 
 impl Runtime {
+    /// Tells those who want to know that a Tiltfile was loaded.
+    fn report_load(&mut self, started: Time, choice: u8) {
+        if choice == OPTED_OUT {
+            self.usage.opt_out();
+        }
+        self.usage.count("tiltfile.loaded");
+        let took = clock::to_system(started).elapsed().unwrap_or_default();
+        self.usage.timed("tiltfile.load", took);
+    }
+
     /// Keeps the kubeconfig that commands get at a place that outlives the run of the Tiltfile.
-    fn pin_kubeconfig(&mut self, from: &str, log: &LogWriter) {
+    pub(super) fn pin_kubeconfig(&mut self, from: &str, log: &LogWriter) {
         let instance = crate::server::config_file::instance_name(self.settings.port);
         let place = Path::new("tilt-dev").join(instance).join("cluster/default.yml");
         let copied = state_dirs(&self.environment.get()).find_map(|dir| {
@@ -228,7 +255,22 @@ fn problem(loaded: &LoadedTiltfile, name: &str) -> Option<String> {
     })
 }
 
-fn host(environment: &Environment, log: &LogWriter) -> OsHost {
+/// Notes the commands of a Tiltfile before it starts them.
+struct Noting {
+    audit: Audit,
+    cause: String,
+}
+
+impl Launcher for Noting {
+    fn launch(&self, program: &str, command: &Command) -> io::Result<Launched> {
+        if command.env.iter().any(|(name, _)| name == "KUBECONFIG") {
+            self.audit.command(&command.argv, &self.cause);
+        }
+        Guarded.launch(program, command)
+    }
+}
+
+fn host(environment: &Environment, log: &LogWriter, launcher: Noting) -> OsHost {
     let log = log.clone();
     let sink = move |level: HostLevel, text: &str| {
         let level = match level {
@@ -238,12 +280,12 @@ fn host(environment: &Environment, log: &LogWriter) -> OsHost {
         };
         log.write(level, text);
     };
-    OsHost::new(environment.get(), Box::new(sink)).with_launcher(Box::new(Guarded))
+    OsHost::new(environment.get(), Box::new(sink)).with_launcher(Box::new(launcher))
 }
 
 impl Mode {
     /// The command that people typed.
-    fn subcommand(self) -> &'static str {
+    pub(super) fn subcommand(self) -> &'static str {
         match self {
             Self::Up => "up",
             Self::Ci => "ci",

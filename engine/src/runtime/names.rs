@@ -35,6 +35,11 @@ pub(super) fn stop_button(resource: &str) -> String {
 /// The cluster that Compose services are in.
 pub(super) const DOCKER: &str = "docker";
 
+/// Where the objects of a Compose service write.
+pub(super) fn compose_object_span(resource: &str) -> String {
+    format!("dockercompose:{resource}")
+}
+
 /// The log of a Compose service.
 pub(super) fn compose_span(resource: &str) -> String {
     format!("dc:{resource}")
@@ -43,4 +48,22 @@ pub(super) fn compose_span(resource: &str) -> String {
 /// The log of one run of a Tiltfile.
 pub(super) fn tiltfile_span(tiltfile: &str, n: u64) -> String {
     format!("tiltfile:{tiltfile}:{n}")
+}
+
+/// The cluster that Kubernetes resources are in.
+pub(super) const KUBERNETES: &str = "default";
+
+/// Where the objects of what is applied to a cluster write.
+pub(super) fn apply_span(resource: &str) -> String {
+    format!("kubernetesapply:{resource}")
+}
+
+/// The log of a pod.
+pub(super) fn pod_span(resource: &str, pod: &str) -> String {
+    format!("pod:{resource}:{pod}")
+}
+
+/// What a custom deploy watches.
+pub(super) fn apply_target(resource: &str) -> String {
+    format!("k8s:{resource}")
 }

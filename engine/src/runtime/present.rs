@@ -9,7 +9,7 @@ use engine_core::{
     Time,
     hold::{Hold, WaitsOn},
     resource::{Resource, ResourceName, Update},
-    session::{self, Limits, Target, TargetKind, TargetState},
+    session::{self, Grace, Limits, Target, TargetKind, TargetState},
     status::{self, Condition, RuntimeStatus, UpdateStatus},
     tiltfile::{Run, Tiltfile},
 };
@@ -104,6 +104,9 @@ impl Runtime {
             let health = self.service_health(&resource.name);
             set("composeResourceInfo", health.map_or(json!({}), |it| json!({"healthStatus": it})));
         }
+        if let DeployTarget::Kubernetes(_) = resource.manifest.deploy_target {
+            set("k8sResourceInfo", self.pod_info(&resource.name));
+        }
         set("runtimeStatus", json!(resource.runtime_status().as_str()));
         set("updateStatus", json!(resource.update_status().as_str()));
         set("specs", specs(resource));
@@ -119,14 +122,9 @@ impl Runtime {
         Value::Object(status)
     }
 
-    /// Links of a resource: ports of a service first, unless the Tiltfile does not want that.
+    /// Links of a resource. Ports of a service come first, addresses of pods last.
     fn links(&self, resource: &Resource) -> Vec<Value> {
-        let infers = match &resource.manifest.deploy_target {
-            DeployTarget::Compose(target) => target.infer_links != Some(false),
-            DeployTarget::Local(_) | DeployTarget::Kubernetes(_) => false,
-        };
-        let ports = if infers { self.service_ports(&resource.name) } else { Vec::new() };
-        let inferred = ports.iter().map(|it| json!({"url": format!("http://localhost:{it}/")}));
+        let name = &resource.name;
         let declared = declared_links(resource).iter().map(|link| {
             let url = &link.url.text;
             if link.name.is_empty() {
@@ -135,7 +133,24 @@ impl Runtime {
                 json!({"url": url, "name": link.name})
             }
         });
-        inferred.chain(declared).collect()
+        match &resource.manifest.deploy_target {
+            DeployTarget::Local(_) => declared.collect(),
+            DeployTarget::Compose(target) => {
+                let infers = target.infer_links != Some(false);
+                let ports = if infers { self.service_ports(name) } else { Vec::new() };
+                let inferred =
+                    ports.iter().map(|it| json!({"url": format!("http://localhost:{it}/")}));
+                inferred.chain(declared).collect()
+            }
+            DeployTarget::Kubernetes(_) => {
+                let services = || {
+                    let links = self.workload(name).map(|it| it.links.as_slice());
+                    links.unwrap_or_default().iter().map(|it| json!({"url": it})).collect()
+                };
+                let found = self.forward_links(name).unwrap_or_else(services);
+                declared.chain(found).collect()
+            }
+        }
     }
 
     /// Where an update writes.
@@ -234,7 +249,8 @@ impl Runtime {
     pub(super) fn present_session(&mut self, verdict: Option<&str>) {
         self.shown.is_session_old = false;
         self.shown.session = Some(Instant::now());
-        let targets = session::targets(&self.scheduler);
+        let grace = self.ci_limits().grace_period;
+        let targets = session::targets(&self.scheduler, grace, clock::now());
         let mut status = json!({
             "pid": std::process::id(),
             "startTime": time(Some(self.settings.started)),
@@ -276,6 +292,7 @@ impl Runtime {
         Limits {
             timeout: limit("timeout").unwrap_or_default(),
             readiness_timeout: limit("readinessTimeout").unwrap_or_default(),
+            grace_period: limit("k8sGracePeriod").unwrap_or_default(),
         }
     }
 }
@@ -396,10 +413,13 @@ fn target(target: &Target) -> Value {
         TargetState::Active { since, is_ready, last_ready } => json!({"active": {
             "startTime": time(*since), "ready": is_ready, "lastReadyTime": time(*last_ready),
         }}),
-        TargetState::Terminated { since, at, error } => {
+        TargetState::Terminated { since, at, error, grace } => {
             let mut it = json!({"startTime": time(*since), "finishTime": time(*at)});
             if let Some(error) = error {
                 it["error"] = json!(error);
+            }
+            if *grace != Grace::NotApplicable {
+                it["graceStatus"] = json!(grace.as_str());
             }
             json!({"terminated": it})
         }

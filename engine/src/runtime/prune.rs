@@ -69,7 +69,8 @@ impl Runtime {
         if !images().any(|it: &ImageTarget| prune::is_built(it)) {
             return;
         }
-        let (request, docker) = (prune::request(settings, images()), docker.clone());
+        let (request, docker) =
+            (prune::request(settings, images(), self.cluster_registry().as_ref()), docker.clone());
         let log = self.logs.writer("", "");
         self.pruning.last = Some(Last { at: now, n_updates: self.pruning.n_updates });
         self.pruning.tasks.spawn(async move {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex},
     time::SystemTime,
 };
 
@@ -12,13 +13,18 @@ use engine_core::{
 };
 use engine_docker::{Container, Port};
 use engine_model::{ComposeSpec, DeployTarget};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{Runtime, clock, declare, docker, names};
+use super::{
+    Runtime, clock, declare,
+    docker::{self, Unread},
+    names,
+};
 use crate::{
     api::{Meta, Owner, kind},
+    deploy::compose::{ONE_OFF_LABEL, PROJECT_LABEL, SERVICE_LABEL},
     logs::Level,
 };
 
@@ -60,6 +66,8 @@ pub(super) struct Applied {
 #[derive(Debug)]
 struct LogTask {
     run: (String, Option<Timestamp>),
+    /// Where the reading goes on when the container runs again.
+    unread: Unread,
     /// Dropping it ends the reading.
     _task: JoinSet<()>,
 }
@@ -187,9 +195,9 @@ impl Runtime {
     /// Which resource a container belongs to.
     fn resource_of(&self, container: &Container) -> Option<ResourceName> {
         let label = |name: &str| container.labels.get(name).map(String::as_str);
-        let project = label("com.docker.compose.project")?;
-        let service = label("com.docker.compose.service")?;
-        let is_one_off = label("com.docker.compose.oneoff") == Some("True");
+        let project = label(PROJECT_LABEL)?;
+        let service = label(SERVICE_LABEL)?;
+        let is_one_off = label(ONE_OFF_LABEL) == Some("True");
         let resource = self.scheduler.resources().iter().find(|it| {
             matches!(&it.manifest.deploy_target, DeployTarget::Compose(target)
                 if target.spec.service == service && target.spec.project.name == project)
@@ -208,10 +216,11 @@ impl Runtime {
         let error = service.container.as_ref().and_then(runtime_error);
         let is_satisfied = status == RuntimeStatus::Ok;
         let resource = resource.clone();
-        self.step(Event::RuntimeObserved { resource, status, is_satisfied, error });
+        let pod = None;
+        self.step(Event::RuntimeObserved { resource, status, is_satisfied, error, pod });
     }
 
-    /// Reads the log of a container from where its run began, once for each run.
+    /// Reads the log of a container, once for each run: from where it began, but nothing from before the engine.
     fn read_log(&mut self, resource: &ResourceName) {
         let Some(service) = self.services.known.get_mut(resource) else { return };
         let Some(container) = &service.container else { return };
@@ -219,16 +228,22 @@ impl Runtime {
         if run.1.is_none() || service.log.as_ref().is_some_and(|it| it.run == run) {
             return;
         }
-        let begun =
-            Timestamp::try_from(clock::to_system(self.settings.started)).unwrap_or_default();
-        let since = run.1.unwrap_or_default().max(begun);
+        let known = service.log.as_ref().filter(|it| it.run.0 == run.0);
+        let from_start = || {
+            let begun =
+                Timestamp::try_from(clock::to_system(self.settings.started)).unwrap_or_default();
+            // Docker notes the start of a container later than its first line.
+            let started = run.1.unwrap_or_default() - SignedDuration::from_secs(1);
+            Arc::new(Mutex::new(started.max(begun)))
+        };
+        let unread = known.map_or_else(from_start, |it| Arc::clone(&it.unread));
         let log = self.logs.writer(resource, &names::compose_span(resource));
         let mut task = JoinSet::new();
         let Some(Ok(client)) = self.docker.as_ref().map(|it| it.client.clone()) else { return };
-        task.spawn(docker::read_log(client, container.clone(), since, move |text| {
+        task.spawn(docker::read_log(client, container.clone(), Arc::clone(&unread), move |text| {
             log.write(Level::Info, text);
         }));
-        service.log = Some(LogTask { run, _task: task });
+        service.log = Some(LogTask { run, unread, _task: task });
         self.put_log_stream(resource);
     }
 
@@ -239,7 +254,7 @@ impl Runtime {
             name: resource.to_string(),
             uid: it.uid().to_owned(),
         });
-        let span = format!("dockercompose:{resource}");
+        let span = names::compose_object_span(resource);
         let annotations = [
             (declare::RESOURCE.to_owned(), resource.to_string()),
             (declare::SPAN.to_owned(), span),

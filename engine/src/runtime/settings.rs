@@ -37,6 +37,8 @@ pub struct Settings {
     pub colors: Colors,
     /// When the process started.
     pub started: Time,
+    /// Whether ports of pods are forwarded.
+    pub forwards_ports: bool,
     /// Where to remember which images were built from what.
     pub image_memory: Option<std::path::PathBuf>,
 }

@@ -2,26 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use builtins::Features;
 use engine_model::Load;
 use serde_json::json;
 
 use super::{Runtime, clock};
 use crate::api::{Meta, kind};
-
-/// Features, and whether pages show them before a Tiltfile says otherwise.
-const FEATURES: [(&str, bool); 11] = [
-    ("bulk_disable_resources", false),
-    ("cluster_refresh", false),
-    ("disable_resources", true),
-    ("events", true),
-    ("facets", true),
-    ("labels", true),
-    ("live_update_v2", true),
-    ("multiple_containers_per_pod", true),
-    ("offline_snapshot_creation", true),
-    ("snapshots", true),
-    ("update_history", false),
-];
 
 /// What the main Tiltfile says about the session.
 #[derive(Debug)]
@@ -32,7 +18,7 @@ pub(super) struct UiSession {
 
 impl Default for UiSession {
     fn default() -> Self {
-        Self { features: BTreeMap::from(FEATURES), checks_updates: false }
+        Self { features: Features::default().values().clone(), checks_updates: false }
     }
 }
 

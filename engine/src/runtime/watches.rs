@@ -70,7 +70,8 @@ impl Runtime {
     }
 
     fn is_watching(&self, target: &str) -> bool {
-        if let Some(resource) = target.strip_prefix("local:") {
+        let own = ["local:", "k8s:"].iter().find_map(|it| target.strip_prefix(it));
+        if let Some(resource) = own {
             return self.scheduler.resource(resource).is_some_and(|it| !it.is_disabled());
         }
         !target.starts_with("image:") || !self.users_of(target).is_empty()
@@ -78,6 +79,9 @@ impl Runtime {
 
     pub(super) fn take_batch(&mut self, batch: Batch) {
         let at = clock::of_system(batch.at);
+        if let BatchKind::Early { files } = &batch.kind {
+            return self.copy_ahead(&batch.target, files);
+        }
         let watched = self.watched.objects.entry(batch.target.clone()).or_default();
         match &batch.kind {
             BatchKind::Started => {
@@ -86,6 +90,7 @@ impl Runtime {
             }
             BatchKind::Failed { message } => watched.error.clone_from(message),
             BatchKind::Recovered => watched.error.clear(),
+            BatchKind::Early { .. } => {}
             BatchKind::Changed { files, .. } => {
                 let time = clock::micro(at);
                 watched.last_event = Some(time.clone());
@@ -109,7 +114,8 @@ impl Runtime {
         let files: Vec<Arc<str>> = files.iter().map(|it| Arc::from(it.to_string_lossy())).collect();
         let watch = names::sanitized(target);
         self.restart_tiltfiles_of_watch(&watch, &files, at);
-        if let Some(resource) = target.strip_prefix("local:") {
+        let own = ["local:", "k8s:"].iter().find_map(|it| target.strip_prefix(it));
+        if let Some(resource) = own {
             let (resource, target) = (resource.into(), target.into());
             self.step(Event::FilesChanged { resource, target, files, at });
         } else if let Some(image) = target.strip_prefix("image:") {
@@ -143,8 +149,13 @@ impl Runtime {
         let on = own.filter(|(_, spec)| {
             self.disable_state(spec.disable_source.as_ref()).0 != EnableState::Disabled
         });
-        on.map(|(id, spec)| watch::Target { id, paths: spec.watched_paths, ignores: spec.ignores })
-            .collect()
+        on.map(|(id, spec)| watch::Target {
+            id,
+            paths: spec.watched_paths,
+            ignores: spec.ignores,
+            is_early: false,
+        })
+        .collect()
     }
 
     /// What is switched off shows that, and nothing it saw before.

@@ -30,6 +30,8 @@ pub(super) struct Row {
     pub(super) has_started: bool,
     pub(super) problem: Option<String>,
     n_changes: usize,
+    /// Files that may be complete, for a target that wants to know early.
+    ready: Vec<(u64, Rc<Path>)>,
 }
 
 #[derive(Debug)]
@@ -43,6 +45,8 @@ struct Change {
     is_open: bool,
     /// Whether all events fell into an update of the target.
     is_guarded: bool,
+    /// Whether it was told early; then it has to be told in the end as well.
+    is_told: bool,
 }
 
 impl Row {
@@ -57,6 +61,7 @@ impl Row {
             has_started: false,
             problem: None,
             n_changes: 0,
+            ready: Vec::new(),
         }
     }
 
@@ -97,9 +102,35 @@ impl Row {
             is_confirmed: false,
             is_open: true,
             is_guarded,
+            is_told: false,
         };
         self.files.insert(Rc::clone(named), change);
         true
+    }
+
+    /// Takes note that a file may be complete.
+    pub(super) fn is_complete(&mut self, now: Instant, named: &Rc<Path>, key: u64) {
+        if self.target.is_early && !self.is_guarded(now) {
+            self.ready.push((key, Rc::clone(named)));
+        }
+    }
+
+    /// The files that are complete while others still change, each time that happens.
+    pub(super) fn take_early(&mut self) -> Vec<PathBuf> {
+        if !self.window.is_burst() {
+            return Vec::new();
+        }
+        let window = &self.window;
+        let ready = self.ready.extract_if(.., |(key, _)| !window.is_unclosed(*key));
+        let mut told = Vec::new();
+        for (_, named) in ready {
+            let Some(change) = self.files.get_mut(&named) else { continue };
+            change.is_told = true;
+            told.push(named.to_path_buf());
+        }
+        told.sort();
+        told.dedup();
+        told
     }
 
     /// Whether a file's content is to be compared before it is told.
@@ -112,8 +143,8 @@ impl Row {
         let Some(change) = self.files.get_mut(named) else { return };
         change.is_open = false;
         change.is_confirmed |= match verdict {
-            Verdict::Same => false,
-            Verdict::Touched => !change.is_guarded,
+            Verdict::Same => change.is_told,
+            Verdict::Touched => !change.is_guarded || change.is_told,
             Verdict::Changed => true,
         };
         if !change.is_confirmed {
@@ -137,9 +168,77 @@ impl Row {
     /// them changed during an update.
     pub(super) fn take(&mut self) -> (Vec<PathBuf>, bool) {
         self.window.close();
+        self.ready.clear();
         let during_update = self.files.values().all(|it| it.is_guarded);
         let mut changes: Vec<(Rc<Path>, Change)> = self.files.drain().collect();
         changes.sort_by_key(|(_, change)| change.order);
         (changes.into_iter().map(|(named, _)| named.to_path_buf()).collect(), during_update)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row that wants to know early, after events of so many files that were closed.
+    fn burst(now: Instant, n_files: u64, is_early: bool) -> Row {
+        let mut row = Row::new(Target { is_early, ..Target::default() });
+        for key in 0..n_files {
+            let path = path(key);
+            row.add(now, &path, &path, key, Step::Writing);
+            row.window.seen(now, key, Step::Closed);
+            row.is_complete(now, &path, key);
+        }
+        row
+    }
+
+    fn path(key: u64) -> Rc<Path> {
+        Path::new(&format!("/f{key}")).into()
+    }
+
+    #[test]
+    fn only_files_of_a_burst_are_told_early() {
+        let now = Instant::now();
+        assert!(burst(now, 3, true).take_early().is_empty());
+        assert!(burst(now, 20, false).take_early().is_empty());
+        let mut row = burst(now, 20, true);
+        assert_eq!(row.take_early().len(), 20);
+        assert!(row.take_early().is_empty());
+        row.is_complete(now, &path(7), 7);
+        assert_eq!(row.take_early(), [PathBuf::from("/f7")]);
+    }
+
+    #[test]
+    fn a_file_that_is_being_written_again_is_not_told_early() {
+        let now = Instant::now();
+        let mut row = burst(now, 20, true);
+        row.add(now, &path(7), &path(7), 7, Step::Writing);
+        assert_eq!(row.take_early().len(), 19);
+        row.window.seen(now, 7, Step::Closed);
+        assert_eq!(row.take_early(), [PathBuf::from("/f7")]);
+    }
+
+    #[test]
+    fn what_was_told_early_is_told_in_the_end_even_if_it_came_and_went() {
+        let now = Instant::now();
+        let mut row = burst(now, 20, true);
+        row.take_early();
+        row.settle(&path(3), Verdict::Same);
+        assert_eq!(row.take().0.len(), 20);
+        let mut row = burst(now, 20, true);
+        row.settle(&path(3), Verdict::Same);
+        assert_eq!(row.take().0.len(), 19);
+    }
+
+    #[test]
+    fn what_an_update_writes_is_not_told_early() {
+        let now = Instant::now();
+        let mut row = Row::new(Target { is_early: true, ..Target::default() });
+        row.set_updating(now, true);
+        for key in 0..20 {
+            row.add(now, &path(key), &path(key), key, Step::Changed);
+            row.is_complete(now, &path(key), key);
+        }
+        assert!(row.take_early().is_empty());
     }
 }

@@ -331,7 +331,7 @@ fn directories_beyond_the_limit_are_looked_at() {
 fn the_root_directory_cannot_be_watched() {
     let f = Fixture::new();
     let Fixture { watcher, mut batches, .. } = f;
-    let target = |id: &str| Target { id: id.into(), paths: vec!["/".into()], ignores: vec![] };
+    let target = |id: &str| Target { id: id.into(), paths: vec!["/".into()], ..Target::default() };
     watcher.set(vec![target("t")]);
     let message = "filewatch init: Finding ancestor of /: cannot watch root directory".to_owned();
     assert_eq!(batches.blocking_recv().unwrap().kind, BatchKind::Failed { message });
@@ -423,8 +423,11 @@ fn a_reader_that_does_not_read_holds_nobody_up() {
     let (sink, mut batches) = mpsc::channel(1);
     let watcher = Watcher::start(sink).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let target =
-        |i: usize| Target { id: i.to_string(), paths: vec![dir.path().into()], ignores: vec![] };
+    let target = |i: usize| Target {
+        id: i.to_string(),
+        paths: vec![dir.path().into()],
+        ..Target::default()
+    };
     watcher.set((0..10).map(target).collect());
     assert_eq!(batches.blocking_recv().unwrap().kind, BatchKind::Started);
     drop(watcher);

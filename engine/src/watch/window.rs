@@ -2,7 +2,8 @@
 //!
 //! Tilt waits 200 ms after every event. Most edits are one save of one file, which needs almost
 //! no wait; a checkout, a formatter or a code generator needs a long one. The window starts short
-//! and grows with the age of the burst, so that a burst of any length ends up in few batches.
+//! and grows with the pauses and the age of the burst, so that a burst of any length ends up in few
+//! batches.
 
 use std::{
     collections::HashMap,
@@ -70,6 +71,8 @@ struct Open {
 struct Burst {
     since: Instant,
     last: Instant,
+    /// The longest time between two events since it became clear that many files change.
+    pause: Duration,
     /// The first few different files.
     files: Vec<u64>,
 }
@@ -79,11 +82,20 @@ impl QuietWindow {
     pub(super) fn seen(&mut self, now: Instant, file: u64, step: Step) {
         let burst = match &mut self.burst {
             Some(burst) if now.saturating_duration_since(burst.last) < CALM => burst,
-            ended => ended.insert(Burst { since: now, last: now, files: Vec::new() }),
+            ended => ended.insert(Burst {
+                since: now,
+                last: now,
+                pause: Duration::ZERO,
+                files: Vec::new(),
+            }),
         };
+        let pause = now.saturating_duration_since(burst.last);
         burst.last = burst.last.max(now);
         if burst.files.len() <= FEW && !burst.files.contains(&file) {
             burst.files.push(file);
+        }
+        if burst.has_many() {
+            burst.pause = burst.pause.max(pause);
         }
 
         let batch = self.batch.get_or_insert_with(|| Open {
@@ -114,17 +126,38 @@ impl QuietWindow {
         Some(closed.map_or(quiet, |closed| closed.max(quiet)).min(batch.since + LONGEST))
     }
 
+    /// Whether many files change.
+    pub(super) fn is_burst(&self) -> bool {
+        self.batch.is_some() && self.burst.as_ref().is_some_and(Burst::has_many)
+    }
+
+    /// Whether somebody still writes to a file.
+    pub(super) fn is_unclosed(&self, file: u64) -> bool {
+        self.batch.as_ref().is_some_and(|it| it.unclosed.contains_key(&file))
+    }
+
     /// Ends the batch; the burst goes on.
     pub(super) fn close(&mut self) {
         self.batch = None;
     }
 }
 
-/// Half the age of the burst, within limits: the wait is always in proportion to what came before.
+impl Burst {
+    fn has_many(&self) -> bool {
+        self.files.len() > FEW
+    }
+}
+
+/// The wait is always in proportion to what came before: to the age of the burst, and to the pauses in it if many
+/// files change, which also tell how busy the machine is.
 fn quiet(burst: &Burst, has_removal: bool) -> Duration {
-    let longest = if burst.files.len() > FEW { QUIET_MANY } else { QUIET_FEW };
     let shortest = if has_removal { QUIET_AFTER_REMOVAL } else { QUIET };
-    (burst.last.saturating_duration_since(burst.since) / 2).clamp(shortest, longest)
+    let age = burst.last.saturating_duration_since(burst.since);
+    if burst.has_many() {
+        (age / 8).max(burst.pause * 4).clamp(QUIET_FEW, QUIET_MANY)
+    } else {
+        (age / 2).clamp(shortest, QUIET_FEW)
+    }
 }
 
 #[cfg(test)]
@@ -238,7 +271,7 @@ mod tests {
         check(
             &files,
             &expect![[r#"
-            649 ms: 1000 events
+            561 ms: 1000 events
         "#]],
         );
     }

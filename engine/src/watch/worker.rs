@@ -5,6 +5,7 @@ use std::{
     path::Path,
     rc::Rc,
     sync::mpsc,
+    thread,
     time::{Duration, Instant, SystemTime},
 };
 
@@ -32,6 +33,9 @@ const OFFER_AGAIN: Duration = Duration::from_millis(1);
 
 /// So many messages are handled before batches are looked at.
 const MESSAGES_MAX: usize = 4096;
+
+/// So long events gather while many files change: whoever writes them is not interrupted for each.
+const GATHER: Duration = Duration::from_millis(1);
 
 /// So long directories are visited before messages are looked at.
 const VISIT_MAX: Duration = Duration::from_millis(5);
@@ -88,6 +92,9 @@ impl Worker {
     fn turn(&mut self) -> Result<(), Ended> {
         if let Some(message) = self.wait()? {
             self.handle(message)?;
+            if self.is_in_burst() {
+                thread::sleep(GATHER);
+            }
         }
         for _ in 1..MESSAGES_MAX {
             let Ok(message) = self.inbox.try_recv() else { break };
@@ -101,7 +108,12 @@ impl Worker {
         self.poll();
         self.tell_problems();
         self.flush_due();
+        self.tell_early();
         self.deliver()
+    }
+
+    fn is_in_burst(&self) -> bool {
+        self.active.iter().filter_map(|it| self.rows.get(it)).any(|it| it.window.is_burst())
     }
 
     /// Waits for a message, unless there is work to do without one.

@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    path::PathBuf,
     process::{Command, Output},
 };
 
@@ -22,7 +23,7 @@ pub(crate) struct Project {
 
 /// Whether there is a Docker. Where all tests have to run, its absence is a failure.
 #[expect(clippy::print_stderr, reason = "who runs the tests is told which did not run")]
-fn is_there() -> bool {
+pub(crate) fn is_there() -> bool {
     let is_set = |name: &str| env::var_os(name).is_some_and(|it| !it.is_empty());
     let is_there = is_set("DOCKER_HOST");
     assert!(is_there || !is_set("ENGINE_TESTS_NEED_ALL"), "needs docker: DOCKER_HOST is not set");
@@ -50,10 +51,20 @@ impl Project {
     }
 
     /// Lets the engine find Docker at another place.
-    pub(crate) fn at_host(mut self, host: &str) -> Self {
-        self.env.retain(|(name, _)| name != "DOCKER_HOST");
-        self.env.push(("DOCKER_HOST".to_owned(), host.to_owned()));
+    pub(crate) fn at_host(self, host: &str) -> Self {
+        self.with_env("DOCKER_HOST", host)
+    }
+
+    /// Lets the engine see another value of a variable.
+    pub(crate) fn with_env(mut self, name: &str, value: &str) -> Self {
+        self.env.retain(|it| it.0 != name);
+        self.env.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Where a file of the project is, before it is started.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir().path().join(name)
     }
 
     fn dir(&self) -> &TempDir {
@@ -62,7 +73,7 @@ impl Project {
 
     /// Writes a file of the project, before it is started.
     pub(crate) fn write(&self, name: &str, text: &str) {
-        let path = self.dir().path().join(name);
+        let path = self.path(name);
         fs::create_dir_all(path.parent().expect("it is in the folder")).expect("it can be made");
         fs::write(path, text).expect("it can be written");
     }
@@ -86,6 +97,16 @@ impl Project {
         self.find(&["ps", "--all", "--quiet", "--no-trunc", "--filter", &service])
     }
 
+    /// Takes the names of the project from all images that have one. Those that have no other are gone then; those of
+    /// the ground, which some are only another name for, stay.
+    pub(crate) fn remove_images(&self) {
+        let names = ["images", "--format", "{{.Repository}}:{{.Tag}}"];
+        let names = docker(&[&names[..], &[&format!("{}*", self.name)]].concat());
+        for name in names.lines() {
+            docker(&["rmi", name]);
+        }
+    }
+
     fn find(&self, args: &[&str]) -> Vec<String> {
         let project = format!("label=com.docker.compose.project={}", self.name);
         let found = docker(&[args, &["--filter", &project]].concat());
@@ -105,10 +126,7 @@ impl Drop for Project {
                 docker(&[remove, &[id.as_str()]].concat());
             }
         }
-        let images = docker(&["images", "--quiet", &format!("{}*", self.name)]);
-        for id in images.lines() {
-            docker(&["rmi", "--force", id]);
-        }
+        self.remove_images();
     }
 }
 
@@ -116,6 +134,13 @@ impl Drop for Project {
 pub(crate) fn docker(args: &[&str]) -> String {
     let output = Command::new("docker").args(args).output().expect("docker is in the PATH");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Whether one container was started before another was made.
+pub(crate) fn is_in_order(first: &str, second: &str) -> bool {
+    let started = docker(&["inspect", "--format", "{{.State.StartedAt}}", first]);
+    let made = docker(&["inspect", "--format", "{{.Created}}", second]);
+    !started.is_empty() && started < made
 }
 
 /// A Compose file; each service is its name, its command, and more lines.
@@ -137,6 +162,16 @@ pub(crate) fn why(instance: &Instance, resource: &str) -> Value {
 
 /// Waits until a resource has this update status and this runtime status.
 pub(crate) fn until(instance: &mut Instance, resource: &str, update: &str, runtime: &str) {
+    until_status(instance, resource, &[("updateStatus", update), ("runtimeStatus", runtime)]);
+}
+
+/// Waits until the last update of a resource has failed, and tells why.
+pub(crate) fn until_failed(instance: &mut Instance, resource: &str) -> String {
+    until_status(instance, resource, &[("updateStatus", "error")]);
+    why(instance, resource)["lastRun"]["error"].as_str().unwrap_or_default().to_owned()
+}
+
+fn until_status(instance: &mut Instance, resource: &str, wanted: &[(&str, &str)]) {
     let is_so = |it: &mut Instance| {
         let output = instance::engine(it.dir.path())
             .args(["why", "--json", resource, "--port", &it.port.to_string()])
@@ -144,7 +179,7 @@ pub(crate) fn until(instance: &mut Instance, resource: &str, update: &str, runti
             .expect("it starts");
         // Before the Tiltfile has run, nobody knows the resource.
         let Ok(answer) = serde_json::from_slice::<Value>(&output.stdout) else { return false };
-        answer["updateStatus"] == update && answer["runtimeStatus"] == runtime
+        wanted.iter().all(|(name, value)| answer[*name] == *value)
     };
-    instance.until(&format!("{resource} is {update}, {runtime}"), is_so);
+    instance.until(&format!("{resource} has {wanted:?}"), is_so);
 }

@@ -88,10 +88,7 @@ fn an_image_is_used_again_after_a_restart_until_something_asks_for_a_build() {
     // An image that is gone is built.
     instance.stop();
     docker(&["rm", "--force", &project.containers("web")[0]]);
-    let all = docker(&["images", "--quiet", &format!("{}*", project.name)]);
-    for id in all.lines() {
-        docker(&["rmi", "--force", id]);
-    }
+    project.remove_images();
     let since = Since::now(&instance);
     instance.restart();
     until(&mut instance, "web", "ok", "ok");
@@ -104,6 +101,26 @@ fn an_image_is_used_again_after_a_restart_until_something_asks_for_a_build() {
     let log = since.log(&instance);
     assert!(log.contains("STEP 1/3 — Force update"), "{log}");
     assert!(log.contains("STEP 2/3 — Building Dockerfile: ["), "{log}");
+}
+
+#[test]
+fn an_image_that_somebody_has_removed_is_built_again() {
+    let files = [("web/Dockerfile", DOCKERFILE), ("web/a.txt", "one"), ("web/of", "PROJECT")];
+    let tiltfile = "docker_build('PROJECT-web', 'web')";
+    let Some(mut project) = project(&["web"], tiltfile, &files) else { return };
+    let mut instance = project.up();
+    until(&mut instance, "web", "ok", "ok");
+    docker(&["rm", "--force", &project.containers("web")[0]]);
+    project.remove_images();
+    let compose = instance.dir.path().join("compose.yml");
+    let text = fs::read_to_string(&compose).expect("it can be read");
+    // The image is as it was; only what Compose is to do with it is not.
+    instance.write("compose.yml", &text.replace("sleep 1000", "sleep 1001"));
+    let name = format!("{}-web:latest", project.name);
+    let told = format!("Rebuilding {name} because image not found in image store\n");
+    instance.until("it is built again", |it| it.log().contains(&told));
+    until(&mut instance, "web", "ok", "ok");
+    assert_eq!(inside(&project, "web", "cat /app/a.txt"), "one");
 }
 
 #[test]

@@ -305,3 +305,28 @@ fn what_somebody_changes_in_the_container_is_put_right_by_the_next_save() {
     web.write("a", "mine\n");
     web.until_inside("cat /app/a", "mine");
 }
+
+#[test]
+fn an_image_that_others_build_is_only_updated() {
+    let tiltfile = "docker_compose('compose.yml', project_name='PROJECT')\n\
+                    custom_build('PROJECT-web', ':', deps=['src'], live_update=[sync('src', '/app')])\n";
+    let Some(project) = Project::new(tiltfile, "") else { return };
+    let service = format!(
+        "services:\n  web:\n    image: {}-web\n    command: [sh, -c, exec sleep 1000]\n    \
+         stop_grace_period: 0s\n    network_mode: none\n",
+        project.name
+    );
+    project.write("compose.yml", &service);
+    project.write("src/a", "first\n");
+    docker(&["tag", "busybox", &format!("{}-web", project.name)]);
+    let mut web = Running::up(project);
+    let container = web.container();
+    assert_eq!(web.inside("ls /app 2>/dev/null"), "", "nothing has changed yet");
+    web.write("a", "second\n");
+    web.until_inside("cat /app/a", "second");
+    web.write("b", "new\n");
+    web.until_inside("cat /app/b", "new");
+    let log = web.instance.log();
+    assert!(!log.contains("Building"), "{log}");
+    assert_eq!(web.container(), container, "it was replaced:\n{log}");
+}

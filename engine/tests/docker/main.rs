@@ -1,9 +1,16 @@
 //! `engine` on a real Docker: the one that `DOCKER_HOST` names, which `scripts/ground.sh` can start.
 
+mod builders;
 mod compose;
+mod compose_options;
+mod examples;
+mod faults;
 mod ground;
 mod images;
 #[path = "../support/instance.rs"]
 mod instance;
 mod live_update;
 mod outage;
+mod private;
+mod prune;
+mod settling;

@@ -92,7 +92,9 @@ impl Instance {
 
     /// Writes a file of the project.
     pub(crate) fn write(&self, name: &str, text: &str) {
-        fs::write(self.dir.path().join(name), text).expect("it can be written");
+        let path = self.dir.path().join(name);
+        fs::create_dir_all(path.parent().expect("it is in the folder")).expect("it can be made");
+        fs::write(path, text).expect("it can be written");
     }
 
     /// Asks for an update, as commands do.

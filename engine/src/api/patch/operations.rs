@@ -67,7 +67,8 @@ fn check(object: &Value, operation: &PatchOperation, copied: &mut usize) -> Resu
     }
 }
 
-fn is_deeper(value: &Value, depth: usize) -> bool {
+/// Whether collections are nested deeper than that.
+pub(crate) fn is_deeper(value: &Value, depth: usize) -> bool {
     match value {
         _ if depth == 0 => true,
         Value::Array(items) => items.iter().any(|it| is_deeper(it, depth - 1)),

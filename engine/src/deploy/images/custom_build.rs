@@ -7,7 +7,11 @@ use engine_docker::DockerError;
 use engine_formats::docker::reference::Reference;
 use engine_model::{CustomBuild, ImageTarget};
 
-use super::{Built, Images, docker_build};
+use super::{
+    Built, Destination, Images,
+    destination::{Refs, Tagged},
+    docker_build,
+};
 use crate::deploy::{commands, pipeline::Step};
 
 /// The command leaves the image somewhere else than in this Docker engine.
@@ -22,60 +26,75 @@ pub(super) async fn run(
     started: SystemTime,
     step: &Step,
 ) -> Result<Built, String> {
-    let expected = expected(target, build, started)?;
+    let refs = Refs::of(target, &images.destination)?;
+    let expected = expected(&refs, build, started)?;
     if expected.is_none() {
         // What an earlier run wrote must not be taken for what this one writes.
         let _ = fs::remove_file(&build.outputs_image_ref_to);
     }
-    let env = env(build, expected.as_ref(), bases, step)?;
+    let mut added = added_env(&refs, expected.as_ref());
+    if let Destination::Cluster(cluster) = &images.destination {
+        added.extend(cluster.docker_env.iter().cloned());
+    }
+    let env = env(build, added, bases, step)?;
     let run = images.shared.surroundings.run(build.args.clone(), PathBuf::from(&build.dir), &env);
     let command = command_line(&build.args);
-    let ended = commands::announced(run, step.log().clone().into()).await;
+    let ended = commands::to_end(run, step.log().clone().into()).await;
     if ended.exit_code != 0 {
         return Err(format!("Custom build {command:?} failed: {}", ended.reason));
     }
-    let reference = match expected {
-        Some(reference) => reference,
-        None => written(&build.outputs_image_ref_to)?,
+    let left = match expected {
+        Some(expected) => expected,
+        None => refs.given(written(&build.outputs_image_ref_to)?)?,
     };
-    let built = find(images, target, build, &reference, started).await?;
-    images.memory(|it| it.remember_custom(&target.image_map_name, &built));
+    let built = find(images, target, build, (&refs, left), started).await?;
+    let key = images.destination.key();
+    images.memory(|it| it.remember_custom(&target.image_map_name, key, &built));
     Ok(built)
 }
 
 /// The name that the command has to give the image; none if it says that itself.
 fn expected(
-    target: &ImageTarget,
+    refs: &Refs,
     build: &CustomBuild,
     started: SystemTime,
-) -> Result<Option<Reference>, String> {
+) -> Result<Option<Tagged>, String> {
     if !build.outputs_image_ref_to.is_empty() {
         return Ok(None);
     }
-    let tag = if build.output_tag.is_empty() {
+    let tagged = if build.output_tag.is_empty() {
         let seconds = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        format!("tilt-build-{seconds}")
+        refs.tagged(&format!("tilt-build-{seconds}"))
     } else {
-        build.output_tag.clone()
+        // A command that has a tag of its own does not know of any registry.
+        refs.without_registry().tagged(&build.output_tag)
     };
-    let configured = Reference::parse(&target.selector).map_err(|it| it.to_string())?;
-    let named = configured.name_only().with_tag(&tag);
-    named.map(Some).map_err(|error| format!("custom_build: {error}"))
+    tagged.map(Some).map_err(|error| format!("custom_build: {error}"))
 }
 
-/// What the command finds in its environment, which is told.
+/// What the command needs to know of its image.
+fn added_env(refs: &Refs, expected: Option<&Tagged>) -> Vec<String> {
+    let mut added = Vec::new();
+    if let Some(Tagged { local, .. }) = expected {
+        added.push(format!("EXPECTED_REF={}", local.familiar()));
+        added.push(format!("EXPECTED_IMAGE={}", local.path));
+        added.push(format!("EXPECTED_TAG={}", local.tag.as_deref().unwrap_or_default()));
+    }
+    let host = &refs.registry().host;
+    if !host.is_empty() {
+        added.push(format!("REGISTRY_HOST={host}"));
+        added.push(format!("EXPECTED_REGISTRY={host}"));
+    }
+    added
+}
+
+/// What the command finds in its environment; what was added is told.
 fn env(
     build: &CustomBuild,
-    expected: Option<&Reference>,
+    added: Vec<String>,
     bases: &HashMap<String, Built>,
     step: &Step,
 ) -> Result<Vec<String>, String> {
-    let mut added = Vec::new();
-    if let Some(expected) = expected {
-        added.push(format!("EXPECTED_REF={}", expected.familiar()));
-        added.push(format!("EXPECTED_IMAGE={}", expected.path));
-        added.push(format!("EXPECTED_TAG={}", expected.tag.as_deref().unwrap_or_default()));
-    }
     if added.is_empty() {
         step.log().info("Custom Build:");
     } else {
@@ -88,7 +107,7 @@ fn env(
     for (i, name) in build.image_maps.iter().enumerate() {
         let base = bases.get(name).ok_or_else(|| format!("missing image dependency: {name}"))?;
         env.push(format!("TILT_IMAGE_MAP_{i}={name}"));
-        env.push(format!("TILT_IMAGE_{i}={}", base.deployed));
+        env.push(format!("TILT_IMAGE_{i}={}", base.local));
     }
     Ok(env)
 }
@@ -110,20 +129,20 @@ fn written(path: &str) -> Result<Reference, String> {
     Ok(reference)
 }
 
-/// The image in the Docker engine, with a name for its content.
+/// The image that the command left, with a name for its content unless the command has named it.
 async fn find(
     images: &Images,
     target: &ImageTarget,
     build: &CustomBuild,
-    reference: &Reference,
+    (refs, left): (&Refs, Tagged),
     started: SystemTime,
 ) -> Result<Built, String> {
     if build.output_mode == REMOTE {
-        return docker_build::deployed(images, target, String::new(), reference, started).await;
+        return docker_build::deployed(images, target, String::new(), &left, started).await;
     }
-    let name = match &reference.tag {
-        Some(tag) => format!("{}:{tag}", reference.name()),
-        None => reference.name(),
+    let name = match &left.local.tag {
+        Some(tag) => format!("{}:{tag}", left.local.name()),
+        None => left.local.name(),
     };
     let image = images.shared.docker.inspect(&name).await.map_err(|error| match error {
         DockerError::NotFound(words) => format!(
@@ -134,9 +153,11 @@ async fn find(
         error => error.to_string(),
     })?;
     let tagged = if build.outputs_image_ref_to.is_empty() {
-        docker_build::tag_by_content(images, target, &image.id).await?
+        docker_build::tag_by_content(images, refs, &image.id)
+            .await
+            .map_err(|error| format!("custom_build: {error}"))?
     } else {
-        reference.clone()
+        left
     };
     docker_build::deployed(images, target, image.id, &tagged, started).await
 }

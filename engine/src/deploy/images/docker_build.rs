@@ -8,9 +8,12 @@ use engine_model::{DockerBuild, ImageTarget};
 use tokio::task::spawn_blocking;
 
 use super::{
-    Built, Images, Origin, inputs,
+    Built, Destination, Images, Origin,
+    destination::{Refs, Tagged},
+    inputs,
     memory::{self, Record},
     progress::Progress,
+    restart_helper,
 };
 use crate::{deploy::pipeline::Step, logs::Level};
 
@@ -41,7 +44,10 @@ pub(super) async fn run(
     };
     let result = images.shared.docker.build(&build, &mut on_event).await;
     let image = result.map_err(|error| explain(&error, &build, step))?;
-    let tagged = tag_by_content(images, target, &image.id).await?;
+    let refs = Refs::of(target, &images.destination)?;
+    let tagged = tag_by_content(images, &refs, &image.id)
+        .await
+        .map_err(|error| format!("docker tag: TagImage: {error}"))?;
     let built = deployed(images, target, image.id, &tagged, started).await?;
     if !inputs::is_open(&build)
         && let Some(bases) = inputs::used_bases(images, &build, &before, stages).await
@@ -80,8 +86,13 @@ pub(super) async fn prepared(
     build: &DockerBuild,
     bases: &HashMap<String, Built>,
 ) -> Result<DockerBuild, String> {
+    let needs_helper = restart_helper::is_wanted(build);
     let mut build = with_bases(target, build, bases)?;
     build.platform = platform(images, build.platform).await.map_err(|it| it.to_string())?;
+    if needs_helper {
+        let arch = images.shared.docker.server().await.map_err(|it| it.to_string())?.arch;
+        restart_helper::give(&mut build, &arch)?;
+    }
     Ok(build)
 }
 
@@ -99,10 +110,9 @@ fn with_bases(
         Dockerfile::parse(&build.dockerfile_contents).map_err(|it| it.to_string())?;
     for name in &build.image_maps {
         let base = bases.get(name).ok_or_else(|| format!("missing image dependency: {name}"))?;
-        let reference = Reference::parse(&base.deployed).map_err(|it| it.to_string())?;
-        let named = Reference::parse(&base.selector).map_err(|it| it.to_string())?;
-        let selector = RefSelector::new(named);
-        let selector = if base.is_exact { selector.exactly() } else { selector.by_name() };
+        let reference = Reference::parse(&base.local).map_err(|it| it.to_string())?;
+        let selector = RefSelector::of_image(&base.selector, base.is_exact);
+        let selector = selector.map_err(|it| it.to_string())?;
         if !dockerfile.replace_image(&selector, &reference, &build.args) {
             return Err(format!(
                 "Could not inject image {name:?} into Dockerfile of image {:?}",
@@ -114,7 +124,7 @@ fn with_bases(
     Ok(build)
 }
 
-/// What the Tiltfile or the environment says, else what the engine is.
+/// What the Tiltfile or the environment says, else what runs the image.
 async fn platform(images: &Images, given: String) -> Result<String, DockerError> {
     const KNOWN: [&str; 9] =
         ["amd64", "arm64", "riscv64", "ppc64le", "s390x", "386", "mips64le", "mips64", "arm"];
@@ -124,7 +134,10 @@ async fn platform(images: &Images, given: String) -> Result<String, DockerError>
     if let Some(default) = images.shared.surroundings.env("DOCKER_DEFAULT_PLATFORM") {
         return Ok(default.to_owned());
     }
-    let arch = images.shared.docker.server().await?.arch;
+    let arch = match &images.destination {
+        Destination::Docker => images.shared.docker.server().await?.arch,
+        Destination::Cluster(cluster) => cluster.arch.clone(),
+    };
     Ok(match arch.as_str() {
         "arm" => "linux/arm/v7".to_owned(),
         it if KNOWN.contains(&it) => format!("linux/{it}"),
@@ -148,42 +161,58 @@ fn announce(build: &DockerBuild, step: &Step) {
 /// Gives an image a name for its content.
 pub(super) async fn tag_by_content(
     images: &Images,
-    target: &ImageTarget,
+    refs: &Refs,
     id: &str,
-) -> Result<Reference, String> {
-    let configured = Reference::parse(&target.selector).map_err(|it| it.to_string())?;
+) -> Result<Tagged, String> {
     let tag = content_tag(id).ok_or_else(|| format!("digest too short: {id}"))?;
-    let tagged = configured.name_only().with_tag(&tag).map_err(|it| it.to_string())?;
-    images.shared.docker.tag(id, &tagged).await.map_err(|it| it.to_string())?;
+    let tagged = refs.tagged(&tag)?;
+    images.shared.docker.tag(id, &tagged.local).await.map_err(|it| it.to_string())?;
     Ok(tagged)
 }
 
-/// Gives an image the name that Compose looks for.
+/// Gives an image the name that Compose looks for; a cluster gets it under the one that it has.
 pub(super) async fn deployed(
     images: &Images,
     target: &ImageTarget,
     id: String,
-    tagged: &Reference,
+    tagged: &Tagged,
     started: SystemTime,
 ) -> Result<Built, String> {
-    let configured = Reference::parse(&target.selector).map_err(|it| it.to_string())?;
-    let deployed = if configured.tag.is_some() {
-        configured
-    } else {
-        tagged.name_only().with_tag("latest").map_err(|it| it.to_string())?
+    let (local, deployed) = match images.destination {
+        Destination::Docker => {
+            let name = tag_for_compose(images, target, &id, &tagged.local).await?;
+            (name.clone(), name)
+        }
+        Destination::Cluster(_) => (tagged.local.clone(), tagged.cluster.clone()),
     };
-    let source = if id.is_empty() { tagged.familiar() } else { id.clone() };
-    let named = images.shared.docker.tag(&source, &deployed).await;
-    named.map_err(|it| format!("Error response from daemon: {it}"))?;
     Ok(Built {
         id,
-        tagged: tagged.familiar(),
+        tagged: tagged.local.familiar(),
+        local: local.familiar(),
         deployed: deployed.familiar(),
         started,
         selector: target.selector.clone(),
         is_exact: target.match_exact,
         origin: Origin::ThisRun,
     })
+}
+
+async fn tag_for_compose(
+    images: &Images,
+    target: &ImageTarget,
+    id: &str,
+    tagged: &Reference,
+) -> Result<Reference, String> {
+    let configured = Reference::parse(&target.selector).map_err(|it| it.to_string())?;
+    let name = if configured.tag.is_some() {
+        configured
+    } else {
+        tagged.name_only().with_tag("latest").map_err(|it| it.to_string())?
+    };
+    let source = if id.is_empty() { tagged.familiar() } else { id.to_owned() };
+    let named = images.shared.docker.tag(&source, &name).await;
+    named.map_err(|it| format!("Error response from daemon: {it}"))?;
+    Ok(name)
 }
 
 /// The words that the update ends with. What to do about it is said beside them.

@@ -23,7 +23,9 @@ pub(super) async fn digest(
 ) -> Result<String, DockerError> {
     let context = context(images, build).await?;
     let secrets: Vec<_> = build.secrets.iter().map(|it| secret(images, it)).collect();
+    let destination = images.destination.key();
     let inputs = json!({
+        "destination": destination,
         "host": images.shared.docker.host(),
         "image": target.selector,
         "context": context,

@@ -4,7 +4,7 @@
 //! read from it; several engines may write it at the same time.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -23,8 +23,10 @@ const RECORDS_MAX: usize = 500;
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     stored: Stored,
-    /// What custom builds made in this run, and nothing has changed since.
-    custom: HashMap<String, Built>,
+    /// What custom builds made in this run, and nothing has changed since; by image map and destination.
+    custom: HashMap<(String, String), Built>,
+    /// Names of images that are known to be where they are deployed.
+    delivered: HashSet<String>,
     /// Inputs of what was built in this run.
     own: HashMap<String, Record>,
     /// Contents of files that were read already.
@@ -47,6 +49,9 @@ pub(super) struct Record {
     pub(super) id: String,
     pub(super) tagged: String,
     pub(super) deployed: String,
+    /// The name on this machine, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    local: Option<String>,
     /// When the build began, in microseconds since 1970.
     started: u64,
     /// The images that it starts from or copies from, by name.
@@ -69,15 +74,22 @@ impl Record {
             id: built.id.clone(),
             tagged: built.tagged.clone(),
             deployed: built.deployed.clone(),
+            local: Some(built.local.clone()).filter(|it| *it != built.deployed),
             started: u64::try_from(started.as_micros()).unwrap_or(u64::MAX),
             bases,
         }
+    }
+
+    /// The name on this machine.
+    pub(super) fn local(&self) -> &str {
+        self.local.as_deref().unwrap_or(&self.deployed)
     }
 
     pub(super) fn built(&self, target: &ImageTarget, origin: Origin) -> Built {
         Built {
             id: self.id.clone(),
             tagged: self.tagged.clone(),
+            local: self.local().to_owned(),
             deployed: self.deployed.clone(),
             // A file that somebody else wrote may have any number.
             started: SystemTime::UNIX_EPOCH
@@ -121,16 +133,28 @@ impl Memory {
         self.registry.insert(name.to_owned(), digest.to_owned());
     }
 
-    pub(super) fn custom(&self, image: &str) -> Option<Built> {
-        self.custom.get(image).cloned()
+    pub(super) fn custom(&self, image: &str, destination: &str) -> Option<Built> {
+        self.custom.get(&(image.to_owned(), destination.to_owned())).cloned()
     }
 
     pub(super) fn forget_custom(&mut self, image: &str) {
-        self.custom.remove(image);
+        self.custom.retain(|(name, _), _| name != image);
     }
 
-    pub(super) fn remember_custom(&mut self, image: &str, built: &Built) {
-        self.custom.insert(image.to_owned(), built.clone());
+    pub(super) fn remember_custom(&mut self, image: &str, destination: String, built: &Built) {
+        self.custom.insert((image.to_owned(), destination), built.clone());
+    }
+
+    pub(super) fn is_delivered(&self, name: &str) -> bool {
+        self.delivered.contains(name)
+    }
+
+    pub(super) fn remember_delivered(&mut self, name: &str) {
+        self.delivered.insert(name.to_owned());
+    }
+
+    pub(super) fn forget_deliveries(&mut self) {
+        self.delivered.clear();
     }
 }
 
@@ -171,6 +195,7 @@ mod tests {
             id: format!("sha256:{started}"),
             tagged: "web:tilt-1".into(),
             deployed: "web:latest".into(),
+            local: None,
             started,
             bases: BTreeMap::new(),
         }

@@ -232,7 +232,7 @@ fn moved_text((current, total): (i64, i64)) -> String {
 }
 
 /// Bytes as people read them.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     if bytes < 1_000 {
         return format!("{bytes}B");

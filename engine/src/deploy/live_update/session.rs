@@ -3,30 +3,31 @@
 use std::{fmt, pin::Pin, time::Duration};
 
 use engine_core::live_update::{Run, RunEnd};
-use engine_docker::{Answers, Docker, DockerError, Exec, Output};
-use engine_helper::{
-    carried,
-    protocol::{
-        Decoder, Message, ProtocolError, Refusal, Reply, Request, RunEnd as Ended, VERSION,
-    },
+use engine_docker::DockerError;
+use engine_helper::protocol::{
+    Decoder, Message, ProtocolError, Refusal, Reply, Request, RunEnd as Ended, VERSION,
 };
-use futures_util::{StreamExt, future};
+use engine_kubernetes::KubernetesError;
+use futures_util::{Stream, StreamExt, future};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
-    sync::mpsc,
+    sync::{mpsc, oneshot},
 };
 
-use super::{batch::Piece, commands, place::Place};
+use super::{batch::Piece, commands};
 use crate::{
     exec::Text,
     logs::{Level, LogWriter},
 };
 
 /// How the helper is called in containers, for as long as it takes to start it.
-const NAME: &str = ".engine-helper";
+pub(super) const HELPER: &str = ".engine-helper";
 
 /// Longer than any container needs to start a small program, even on a busy machine.
-const START: Duration = Duration::from_secs(20);
+pub(super) const START: Duration = Duration::from_secs(20);
+
+/// Longer than files take to be in place after all of them were sent.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// Why there is no stream, or no longer one.
 #[derive(Debug, thiserror::Error)]
@@ -34,10 +35,14 @@ pub(super) enum SessionError {
     #[error("{0}")]
     Docker(#[from] DockerError),
     #[error("{0}")]
+    Kubernetes(#[from] KubernetesError),
+    #[error("{0}")]
+    Image(String),
+    #[error("{0}")]
     NotCarried(String),
     #[error("there is no place for a program in the container, as nothing in it can be written")]
     NoPlace,
-    #[error("the helper did not start in time")]
+    #[error("the helper did not answer in time")]
     Slow,
     #[error("the helper ended: {0}")]
     Ended(String),
@@ -58,11 +63,12 @@ pub(super) struct Answer {
 
 /// A helper that serves.
 pub(super) struct Session {
-    input: Pin<Box<dyn AsyncWrite + Send>>,
-    output: Answers<Output>,
+    input: Input,
+    output: Answers,
     decoder: Decoder,
     /// What the helper or the runtime said beside the stream.
     complaint: String,
+    leaves_runs: bool,
 }
 
 impl fmt::Debug for Session {
@@ -71,54 +77,41 @@ impl fmt::Debug for Session {
     }
 }
 
-impl Session {
-    /// Puts the helper into a container and starts it, as root if that is possible.
-    pub(super) async fn open(docker: &Docker, place: &Place) -> Result<Self, SessionError> {
-        let arch = docker.server().await?.arch;
-        let not_carried = || SessionError::NotCarried(carried::how_to_build(&arch));
-        let program = carried::helper_for(&arch).ok_or_else(not_carried)?;
-        let mut last = SessionError::NoPlace;
-        for dir in place.dirs() {
-            if let Err(error) = docker.put_program(&place.id, dir, NAME, program).await {
-                last = error.into();
-                continue;
-            }
-            for user in place.users() {
-                let started = Self::start(docker, place, dir, user);
-                match tokio::time::timeout(START, started).await {
-                    Ok(Ok(session)) => return Ok(session),
-                    Ok(Err(error)) => last = error,
-                    Err(_) => last = SessionError::Slow,
-                }
-            }
-        }
-        Err(last)
-    }
+/// Something that the helper, or whoever starts it, printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Printed {
+    /// Whether it was written to standard error.
+    pub(super) is_stderr: bool,
+    /// What was written.
+    pub(super) bytes: Vec<u8>,
+}
 
-    async fn start(
-        docker: &Docker,
-        place: &Place,
-        dir: &str,
-        user: Option<&str>,
+/// The way to a helper.
+pub(super) type Input = Pin<Box<dyn AsyncWrite + Send>>;
+
+/// The way back.
+pub(super) type Answers = Pin<Box<dyn Stream<Item = Result<Printed, SessionError>> + Send>>;
+
+impl Session {
+    /// Greets a helper that has just been started from a file of its container, if that is to be tidied up.
+    pub(super) async fn begin(
+        input: Input,
+        output: Answers,
+        path: Option<&str>,
+        leaves_runs: bool,
     ) -> Result<Self, SessionError> {
-        let path = format!("{}/{NAME}", dir.trim_end_matches('/'));
-        let exec = Exec {
-            argv: vec![path.clone(), "serve".to_owned()],
-            user: user.map(ToOwned::to_owned),
-            ..Exec::default()
-        };
-        let attached = docker.attach(&place.id, &exec).await?;
-        let (input, output) = (attached.input, attached.output);
         let complaint = String::new();
-        let mut session = Self { input, output, decoder: Decoder::default(), complaint };
-        // A program that runs needs no file, and people should not find ours.
-        let tidy = Request::Delete(path.trim_start_matches('/').as_bytes().to_vec());
+        let mut session =
+            Self { input, output, decoder: Decoder::default(), complaint, leaves_runs };
         let mut bytes = Vec::new();
-        for request in
-            [Request::Hello(VERSION), Request::Root(b"/".to_vec()), tidy, Request::Commit]
-        {
-            request.encode(&mut bytes);
+        Request::Hello(VERSION).encode(&mut bytes);
+        Request::Root(b"/".to_vec()).encode(&mut bytes);
+        // A program that runs needs no file, and people should not find ours.
+        if let Some(path) = path {
+            let path = path.trim_start_matches('/').as_bytes().to_vec();
+            Request::Delete(path).encode(&mut bytes);
         }
+        Request::Commit.encode(&mut bytes);
         let ((), greeted) = future::join(write(&mut session.input, &bytes), async {
             loop {
                 match receive(&mut session.output, &mut session.decoder, &mut session.complaint)
@@ -137,6 +130,11 @@ impl Session {
         greeted.map(|()| session)
     }
 
+    /// Whether commands are not run by the helper, which is not who the container is.
+    pub(super) fn leaves_runs(&self) -> bool {
+        self.leaves_runs
+    }
+
     /// Passes a batch on, with the commands that follow if all of it is there, and waits for the answer.
     pub(super) async fn update(
         &mut self,
@@ -144,20 +142,35 @@ impl Session {
         runs: &[Run],
         log: &LogWriter,
     ) -> Result<Answer, SessionError> {
-        let Self { input, output, decoder, complaint } = self;
-        let writing = pass_on(input, pieces, runs);
+        let Self { input, output, decoder, complaint, .. } = self;
+        let (written, is_written) = oneshot::channel();
+        let writing = async {
+            pass_on(input, pieces, runs).await;
+            let _ = written.send(());
+        };
         let reading = async {
+            let mut silence = std::pin::pin!(async {
+                let _ = is_written.await;
+                tokio::time::sleep(ANSWER).await;
+            });
+            let mut is_running = false;
             let mut answer = Answer::default();
             let mut text = Text::default();
             let mut show = |it: &str| log.write(Level::Info, it);
             loop {
-                match receive(output, decoder, complaint).await? {
+                let reply = tokio::select! {
+                    reply = receive(output, decoder, complaint) => reply?,
+                    // Commands take as long as they take.
+                    () = &mut silence, if !is_running => return Err(SessionError::Slow),
+                };
+                match reply {
                     Reply::Hello(_) => {}
                     Reply::Refused { refusal, message, .. } => {
                         answer.refused.push((refusal, message));
                     }
                     Reply::Missing { .. } => answer.has_missing = true,
                     Reply::Begins { run } => {
+                        is_running = true;
                         commands::announce(runs, index(run), log);
                     }
                     Reply::Output(bytes) => text.take(&bytes, &mut show),
@@ -173,11 +186,7 @@ impl Session {
 }
 
 /// Writes a batch as it comes. Its end goes together with the last piece, so that a small one is one message.
-async fn pass_on(
-    input: &mut Pin<Box<dyn AsyncWrite + Send>>,
-    pieces: &mut mpsc::Receiver<Piece>,
-    runs: &[Run],
-) {
+async fn pass_on(input: &mut Input, pieces: &mut mpsc::Receiver<Piece>, runs: &[Run]) {
     let mut bytes = Vec::new();
     while let Some(piece) = pieces.recv().await {
         let Piece::Messages(messages) = piece else {
@@ -198,15 +207,19 @@ async fn pass_on(
 }
 
 /// Writes to the helper. One that is gone is noticed by whoever waits for its answer.
-async fn write(input: &mut Pin<Box<dyn AsyncWrite + Send>>, bytes: &[u8]) {
-    if input.write_all(bytes).await.is_ok() {
-        let _ = input.flush().await;
-    }
+async fn write(input: &mut Input, bytes: &[u8]) {
+    // A connection that is dead without knowing it takes some bytes, and then none.
+    let _ = tokio::time::timeout(ANSWER, async {
+        if input.write_all(bytes).await.is_ok() {
+            let _ = input.flush().await;
+        }
+    })
+    .await;
 }
 
 /// The next message of the helper.
 async fn receive(
-    output: &mut Answers<Output>,
+    output: &mut Answers,
     decoder: &mut Decoder,
     complaint: &mut String,
 ) -> Result<Reply, SessionError> {
@@ -219,7 +232,7 @@ async fn receive(
                 complaint.push_str(&String::from_utf8_lossy(&output.bytes));
             }
             Some(Ok(output)) => decoder.push(&output.bytes),
-            Some(Err(error)) => return Err(error.into()),
+            Some(Err(error)) => return Err(error),
             None => return Err(SessionError::Ended(complaint.trim().to_owned())),
         }
     }

@@ -4,10 +4,11 @@ use std::{
     collections::HashMap,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use engine_core::live_update::Run;
-use engine_docker::{Container, Docker};
+use engine_helper::protocol::Refusal;
 use jiff::Timestamp;
 use tokio::{
     sync::{mpsc, oneshot},
@@ -23,6 +24,9 @@ use crate::logs::LogWriter;
 
 /// Orders that wait for a container; there is hardly ever more than one.
 const BACKLOG: usize = 4;
+
+/// How long a container without a helper is left alone before it is tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// All containers that can be updated.
 #[derive(Debug, Default)]
@@ -40,6 +44,18 @@ pub struct Sidecar {
     started: Option<Timestamp>,
     orders: mpsc::Sender<Order>,
     sent: Arc<Mutex<SentFiles>>,
+    place: Place,
+}
+
+/// A container that runs.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// Its identity.
+    pub id: String,
+    /// When it was started.
+    pub started: Option<Timestamp>,
+    /// Where it is.
+    pub place: Place,
 }
 
 /// Something for a helper.
@@ -77,7 +93,7 @@ pub(super) enum End {
 
 impl Sidecars {
     /// These are the containers of a resource that run: each gets a helper before anybody saves a file.
-    pub fn observe(&mut self, docker: &Docker, owner: &Arc<str>, containers: &[&Container]) {
+    pub fn observe(&mut self, owner: &Arc<str>, containers: &[Running]) {
         while self.tasks.try_join_next().is_some() {}
         let is_there = |id: &str| containers.iter().any(|it| it.id == id);
         self.known.retain(|id, it| it.owner != *owner || is_there(id));
@@ -92,9 +108,10 @@ impl Sidecars {
                 None => {
                     let (orders, queue) = mpsc::channel(BACKLOG);
                     let _ = orders.try_send(Order::GetReady);
-                    self.tasks.spawn(serve(docker.clone(), Place::of(container), queue));
+                    self.tasks.spawn(serve(container.place.clone(), queue));
                     let (owner, started) = (Arc::clone(owner), container.started);
-                    let sidecar = Sidecar { owner, started, orders, sent: Arc::default() };
+                    let (sent, place) = (Arc::default(), container.place.clone());
+                    let sidecar = Sidecar { owner, started, orders, sent, place };
                     self.known.insert(container.id.clone(), sidecar);
                 }
             }
@@ -117,6 +134,11 @@ impl Sidecar {
     /// Hands over a batch; fails if the container is gone.
     pub(super) async fn update(&self, job: Job) -> Result<(), Gone> {
         self.orders.send(Order::Update(job)).await.map_err(|_| Gone)
+    }
+
+    /// Where the container is.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// What the container was sent for a path.
@@ -149,18 +171,19 @@ enum State {
     #[default]
     None,
     Ready(Session),
-    Hopeless(String),
+    /// There was none at this time, for this reason.
+    Hopeless(Instant, String),
 }
 
 /// Does what is ordered, until nobody can order anything any more.
-async fn serve(docker: Docker, place: Place, mut orders: mpsc::Receiver<Order>) {
+async fn serve(place: Place, mut orders: mpsc::Receiver<Order>) {
     let mut state = State::None;
     while let Some(order) = orders.recv().await {
         match order {
-            Order::GetReady => state = open(&docker, &place).await,
+            Order::GetReady => state = place.prepare().await.map_or(State::None, State::Ready),
             Order::Update(job) => {
-                if matches!(state, State::None) {
-                    state = open(&docker, &place).await;
+                if state.is_due() {
+                    state = open(&place).await;
                 }
                 state = update(&place, state, job).await;
             }
@@ -168,27 +191,54 @@ async fn serve(docker: Docker, place: Place, mut orders: mpsc::Receiver<Order>) 
     }
 }
 
-async fn open(docker: &Docker, place: &Place) -> State {
-    match Session::open(docker, place).await {
+async fn open(place: &Place) -> State {
+    match place.open().await {
         Ok(session) => State::Ready(session),
-        Err(error) => State::Hopeless(error.to_string()),
+        Err(error) => State::Hopeless(Instant::now(), error.to_string()),
+    }
+}
+
+impl State {
+    /// Whether it makes sense to start a helper. What stood in the way may be gone after a while.
+    fn is_due(&self) -> bool {
+        match self {
+            Self::None => true,
+            Self::Ready(_) => false,
+            Self::Hopeless(since, _) => since.elapsed() > TRY_AGAIN,
+        }
     }
 }
 
 async fn update(place: &Place, state: State, mut job: Job) -> State {
     let (state, end) = match state {
         State::Ready(mut session) => {
-            let leaves_runs = !place.is_roots();
+            let leaves_runs = session.leaves_runs();
             let runs = if leaves_runs { &[] } else { job.runs.as_slice() };
             match session.update(&mut job.pieces, runs, &job.log).await {
+                Ok(answer) if answer.is_denied() => match place.open_as_root().await {
+                    Ok(session) => (State::Ready(session), End::Broke),
+                    Err(error) => {
+                        job.log.debug(&format!("No other way into the container: {error}"));
+                        (State::Ready(session), End::Answered { answer, leaves_runs })
+                    }
+                },
                 Ok(answer) => (State::Ready(session), End::Answered { answer, leaves_runs }),
                 Err(_) => (State::None, End::Broke),
             }
         }
-        State::Hopeless(reason) => (State::Hopeless(reason.clone()), End::Hopeless(reason)),
+        State::Hopeless(since, reason) => {
+            (State::Hopeless(since, reason.clone()), End::Hopeless(reason))
+        }
         State::None => (State::None, End::Broke),
     };
     // Whoever ordered it may have stopped waiting.
     let _ = job.ended.send(end);
     state
+}
+
+impl Answer {
+    /// Whether the container does not let the helper write.
+    fn is_denied(&self) -> bool {
+        self.refused.iter().any(|(refusal, _)| *refusal == Refusal::Denied)
+    }
 }

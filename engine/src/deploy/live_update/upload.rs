@@ -11,15 +11,19 @@ use engine_docker::{Archive, Docker, DockerError, Exec};
 use futures_util::future::join_all;
 use tokio::{io::AsyncRead, task::spawn_blocking};
 
+use super::in_docker::DockerPlace;
+
 /// Removes and copies files; says of each container how that went.
 pub(super) async fn update(
-    docker: &Docker,
-    containers: &[Container],
+    places: &[(Container, Arc<DockerPlace>)],
     deletions: &[String],
     archive: &Arc<Archive>,
 ) -> Vec<Result<(), String>> {
+    // All of them are on the one engine that there is.
+    let Some(docker) = places.first().map(|(_, it)| &it.docker) else { return Vec::new() };
+    let containers: Vec<Container> = places.iter().map(|(it, _)| it.clone()).collect();
     let removed = join_all(containers.iter().map(|it| remove(docker, it, deletions))).await;
-    let copied = copy(docker, containers, archive).await;
+    let copied = copy(docker, &containers, archive).await;
     removed.into_iter().zip(copied).map(|(removed, copied)| removed.and(copied)).collect()
 }
 
@@ -66,7 +70,7 @@ fn is_read_only(error: &DockerError) -> bool {
     matches!(error, DockerError::Refused { message, .. } if message.contains("read-only"))
 }
 
-fn explain(error: &str) -> String {
+pub(super) fn explain(error: &str) -> String {
     let error = format!("copying changed files: {error}");
     let is_denied =
         ["ermission denied", "cannot open", "ead-only"].iter().any(|it| error.contains(it));
@@ -87,7 +91,7 @@ async fn unpack(
 }
 
 /// An archive on disk, as it may be larger than the memory.
-fn write_down(archive: &Archive) -> io::Result<File> {
+pub(super) fn write_down(archive: &Archive) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     archive.write(BufWriter::new(&mut file))?;
     file.rewind()?;

@@ -4,18 +4,23 @@ use std::collections::HashSet;
 
 use engine_core::tiltfile::MAIN;
 use engine_model::{
-    BuildDetails, ComposeTarget, DeployTarget, IgnoreDef, ImageTarget, Load, Manifest, TriggerMode,
+    BuildDetails, ComposeTarget, DeployTarget, IgnoreDef, ImageTarget, KubernetesTarget, Load,
+    Manifest,
 };
 use serde_json::{Value, json};
 
 use super::{MANAGED_BY, RESOURCE, SPAN, Wanted, disable_source};
-use crate::{api::kind, runtime::names, watch};
+use crate::{
+    api::kind,
+    runtime::{live_containers::Selector, names},
+    watch,
+};
 
 /// Says whether a live update waits until somebody asks.
 const UPDATE_MODE: &str = "tilt.dev/update-mode";
 
 /// Everything of one load: an image that two resources share has one image map.
-pub(super) fn objects(tiltfile: &str, load: &Load) -> Vec<Wanted> {
+pub(super) fn objects(tiltfile: &str, load: &Load, connection: &Value) -> Vec<Wanted> {
     let deployed = deployed_images(load);
     let mut wanted = Vec::new();
     let mut maps = HashSet::new();
@@ -27,9 +32,19 @@ pub(super) fn objects(tiltfile: &str, load: &Load) -> Vec<Wanted> {
             wanted.extend(build(manifest, image, &deployed));
             wanted.extend(live_update(manifest, image));
         }
-        if let DeployTarget::Compose(target) = &manifest.deploy_target {
-            wanted.push(service(&manifest.name, target));
+        match &manifest.deploy_target {
+            DeployTarget::Compose(target) => wanted.push(service(&manifest.name, target)),
+            DeployTarget::Kubernetes(target) => wanted.push(apply(&manifest.name, target)),
+            DeployTarget::Local(_) => {}
         }
+    }
+    let is_deployed = |it: &Manifest| matches!(it.deploy_target, DeployTarget::Kubernetes(_));
+    if tiltfile == MAIN && load.manifests.iter().any(is_deployed) {
+        let mut spec = json!({"connection": {"kubernetes": connection}});
+        if let Some(registry) = &load.default_registry {
+            spec["defaultRegistry"] = json!(registry);
+        }
+        wanted.push(Wanted::new(kind::CLUSTER, names::KUBERNETES.to_owned(), spec));
     }
     let is_compose = |it: &Manifest| matches!(it.deploy_target, DeployTarget::Compose(_));
     if tiltfile == MAIN && load.manifests.iter().any(is_compose) {
@@ -42,14 +57,34 @@ pub(super) fn objects(tiltfile: &str, load: &Load) -> Vec<Wanted> {
 /// What images watch. One that two resources share is watched once.
 pub(super) fn watch_targets(load: &Load, global: &[IgnoreDef]) -> Vec<watch::Target> {
     let mut seen = HashSet::new();
+    let live: HashSet<&str> = load.manifests.iter().flat_map(live_inputs).collect();
     let images = load.manifests.iter().flat_map(|it| it.image_targets.iter().flatten());
-    images
+    let images = images
         .filter(|it| seen.insert(it.image_map_name.as_str()))
-        .filter_map(|it| watched(it, global))
-        .collect()
+        .filter_map(|it| watched(it, global, live.contains(it.image_map_name.as_str())));
+    images.chain(load.manifests.iter().filter_map(|it| apply_watch(it, global))).collect()
 }
 
-fn watched(image: &ImageTarget, global: &[IgnoreDef]) -> Option<watch::Target> {
+/// What a custom deploy depends on.
+fn apply_watch(manifest: &Manifest, global: &[IgnoreDef]) -> Option<watch::Target> {
+    let DeployTarget::Kubernetes(target) = &manifest.deploy_target else { return None };
+    let own = target.file_watch_ignores.iter().flatten();
+    (!target.path_dependencies.is_empty()).then(|| watch::Target {
+        id: names::apply_target(&manifest.name),
+        paths: target.path_dependencies.iter().map(Into::into).collect(),
+        ignores: own.chain(global).cloned().collect(),
+        is_early: false,
+    })
+}
+
+/// The images of a resource whose files go into running containers.
+fn live_inputs(manifest: &Manifest) -> Vec<&str> {
+    let images = manifest.image_targets.as_deref().unwrap_or_default();
+    let live = images.iter().filter(|it| it.live_update_reconciler);
+    live.flat_map(|it| it.with_bases(images)).map(|it| it.image_map_name.as_str()).collect()
+}
+
+fn watched(image: &ImageTarget, global: &[IgnoreDef], is_live: bool) -> Option<watch::Target> {
     let mut paths = match &image.build_details {
         BuildDetails::Docker(build) => vec![build.context.clone()],
         BuildDetails::Custom(build) => build.deps.clone().unwrap_or_default(),
@@ -62,6 +97,7 @@ fn watched(image: &ImageTarget, global: &[IgnoreDef]) -> Option<watch::Target> {
         id: image.id(),
         paths: paths.into_iter().map(Into::into).collect(),
         ignores: own.chain(global).cloned().collect(),
+        is_early: is_live,
     })
 }
 
@@ -143,6 +179,9 @@ fn live_update(manifest: &Manifest, image: &ImageTarget) -> Option<Wanted> {
     if let DeployTarget::Compose(_) = manifest.deploy_target {
         spec["selector"] = json!({"dockerCompose": {"service": manifest.name}});
     }
+    if let DeployTarget::Kubernetes(_) = manifest.deploy_target {
+        spec["selector"] = json!({"kubernetes": kubernetes_selector(manifest, image)});
+    }
     let all = manifest.image_targets.as_deref().unwrap_or_default();
     let sources = image.with_bases(all).into_iter().rev().map(|it| {
         let mut source = json!({"fileWatch": it.id()});
@@ -152,19 +191,42 @@ fn live_update(manifest: &Manifest, image: &ImageTarget) -> Option<Wanted> {
         source
     });
     spec["sources"] = sources.collect();
-    let is_auto =
-        matches!(manifest.trigger_mode, TriggerMode::Auto | TriggerMode::AutoWithManualInit);
     let span = format!("liveupdate:{name}");
-    let mode = if is_auto { "auto" } else { "manual" };
+    let mode = if manifest.trigger_mode.is_auto_on_change() { "auto" } else { "manual" };
     let notes =
         [(RESOURCE, manifest.name.as_str()), (SPAN, &span), (MANAGED_BY, ""), (UPDATE_MODE, mode)];
     Some(Wanted::new(kind::LIVE_UPDATE, name, spec).noting(&notes))
 }
 
+/// Which containers of pods a live update is for.
+fn kubernetes_selector(manifest: &Manifest, image: &ImageTarget) -> Value {
+    let mut selector = json!({"applyName": manifest.name, "discoveryName": manifest.name});
+    let (field, value) = match Selector::of(manifest, image) {
+        Selector::Name(name) => ("containerName", name),
+        Selector::Image(image) => ("image", image),
+        Selector::ImageMap(name) => ("imageMapName", name),
+        Selector::Service => return selector,
+    };
+    selector[field] = json!(value);
+    selector
+}
+
+fn apply(resource: &str, target: &KubernetesTarget) -> Wanted {
+    let mut spec = json!(target);
+    // What else is known of the resource is no part of the object.
+    if let Some(fields) = spec.as_object_mut() {
+        fields.retain(|name, _| name.starts_with(|it: char| it.is_ascii_lowercase()));
+    }
+    spec["disableSource"] = disable_source(resource);
+    let span = names::apply_span(resource);
+    let notes = [(RESOURCE, resource), (SPAN, &span), (MANAGED_BY, "buildcontrol")];
+    Wanted::new(kind::KUBERNETES_APPLY, resource.to_owned(), spec).noting(&notes)
+}
+
 fn service(resource: &str, target: &ComposeTarget) -> Wanted {
     let mut spec = json!(target.spec);
     spec["disableSource"] = disable_source(resource);
-    let span = format!("dockercompose:{resource}");
+    let span = names::compose_object_span(resource);
     let notes = [(RESOURCE, resource), (SPAN, &span), (MANAGED_BY, "buildcontrol")];
     Wanted::new(kind::DOCKER_COMPOSE_SERVICE, resource.to_owned(), spec).noting(&notes)
 }

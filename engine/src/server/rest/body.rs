@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::{Json, read};
-use crate::api::{ApiError, Patch, error::FieldError};
+use crate::api::{self, ApiError, Patch, error::FieldError};
 
 /// Enough for the deepest YAML that the parser accepts.
 const YAML_STACK: usize = 64 << 20;
@@ -113,7 +113,7 @@ async fn yaml(bytes: Vec<u8>) -> Result<Value, String> {
     let (done, result) = oneshot::channel();
     let work = move || {
         let value = match builtins::yaml::decode_v2(&bytes) {
-            Ok(value) if is_deeper(&value, MAX_DEPTH) => Err("nested too deeply".to_owned()),
+            Ok(value) if api::is_deeper(&value, MAX_DEPTH) => Err("nested too deeply".to_owned()),
             Ok(value) => Ok(value),
             Err(error) => Err(error.to_string()),
         };
@@ -124,15 +124,6 @@ async fn yaml(bytes: Vec<u8>) -> Result<Value, String> {
         std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK).spawn(work);
     thread.map_err(|error| error.to_string())?;
     result.await.unwrap_or_else(|_| Err("the parser failed".to_owned()))
-}
-
-fn is_deeper(value: &Value, depth: usize) -> bool {
-    match value {
-        _ if depth == 0 => true,
-        Value::Array(items) => items.iter().any(|it| is_deeper(it, depth - 1)),
-        Value::Object(map) => map.values().any(|it| is_deeper(it, depth - 1)),
-        _ => false,
-    }
 }
 
 /// The beginning of a body, as Kubernetes shows it: as text if it looks like JSON.

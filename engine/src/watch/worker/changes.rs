@@ -65,9 +65,13 @@ impl Worker {
     fn see_handle(&mut self, now: Instant, seen: &Seen) {
         let Some(pending) = self.pending.get(seen.path.as_path()) else { return };
         let step = if seen.kind == Kind::Opened { Step::Writing } else { Step::Closed };
-        for (row, _) in &pending.waiting {
+        let key = key(&seen.path);
+        for (row, named) in &pending.waiting {
             if let Some(row) = self.rows.get_mut(row) {
-                row.window.seen(now, key(&seen.path), step);
+                row.window.seen(now, key, step);
+                if step == Step::Closed {
+                    row.is_complete(now, named, key);
+                }
             }
         }
     }
@@ -94,7 +98,12 @@ impl Worker {
             is_wanted = true;
             for &id in &view.rows {
                 let Some(row) = self.rows.get_mut(&id) else { continue };
-                if row.add(now, &named, &real, key(path), step) {
+                let key = key(path);
+                if kind == Kind::Created && !is_dir {
+                    // Moved here, most likely; if it is being written, somebody will tell.
+                    row.is_complete(now, &named, key);
+                }
+                if row.add(now, &named, &real, key, step) {
                     waiting.push((id, Rc::clone(&named)));
                 }
                 self.active.insert(id);
@@ -131,6 +140,26 @@ impl Worker {
         for (row, named) in pending.waiting {
             if let Some(row) = self.rows.get_mut(&row) {
                 row.settle(&named, verdict);
+            }
+        }
+    }
+
+    /// Tells targets that want to know of files that are complete, although others still change.
+    pub(super) fn tell_early(&mut self) {
+        if !self.outbox.is_empty() {
+            return;
+        }
+        let mut early = Vec::new();
+        for row in self.active.iter().filter_map(|it| self.rows.get(it)) {
+            if row.target.is_early && row.window.is_burst() {
+                early.push(row.target.id.clone());
+            }
+        }
+        for id in early {
+            let row = self.ids.get(&id).and_then(|it| self.rows.get_mut(it));
+            let files = row.map(Row::take_early).unwrap_or_default();
+            if !files.is_empty() {
+                self.post(id, BatchKind::Early { files });
             }
         }
     }

@@ -1,0 +1,81 @@
+//! `audit`: what was written to clusters, and which commands could have written.
+
+use clap::Args;
+
+use super::{Printer, failure::Failure};
+use crate::audit::{self, Entry};
+
+/// Show what was written to clusters, and by which commands more could have been.
+///
+/// Every write of every engine of this user is there, and the command line of every child that had
+/// the means to write: with when it was, why, and who wanted it.
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// Only the last so many entries
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    last: Option<usize>,
+    /// Only entries of this context
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Print entries as JSON, one in each line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
+    let path = audit::path();
+    let entries = audit::read(&path).map_err(|error| {
+        Failure::Command(format!("the audit log {} cannot be read: {error}", path.display()))
+    })?;
+    let is_meant = |it: &&Entry| flags.context.as_ref().is_none_or(|name| it.context == *name);
+    let entries: Vec<&Entry> = entries.iter().filter(is_meant).collect();
+    let skipped = entries.len().saturating_sub(flags.last.unwrap_or(usize::MAX));
+    for entry in &entries[skipped..] {
+        if flags.json {
+            let line = serde_json::to_string(entry).unwrap_or_default();
+            printer.out(&format!("{line}\n"));
+        } else {
+            printer.out(&text(entry));
+        }
+    }
+    Ok(())
+}
+
+fn text(entry: &Entry) -> String {
+    let Entry { time, pid, context, verb, object, namespace, command, cause, error, .. } = entry;
+    let what = if command.is_empty() {
+        let place = if namespace.is_empty() { String::new() } else { format!(" in {namespace}") };
+        format!("{verb} {object}{place}")
+    } else {
+        format!("{verb} {}", crate::exec::shell_text(command))
+    };
+    let end = if error.is_empty() { String::new() } else { format!(" (failed: {error})") };
+    format!("{time} {context} [{pid}] {what}: {cause}{end}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_says_what_why_when_and_how_it_ended() {
+        let entry = Entry {
+            time: "T".into(),
+            pid: 7,
+            context: "kind".into(),
+            verb: "patch".into(),
+            object: "Secret/db".into(),
+            namespace: "shop".into(),
+            cause: "update of db: CLI Trigger".into(),
+            error: "refused".into(),
+            ..Entry::default()
+        };
+        assert_eq!(
+            text(&entry),
+            "T kind [7] patch Secret/db in shop: update of db: CLI Trigger (failed: refused)\n"
+        );
+        let command = vec!["kubectl".to_owned(), "get".to_owned()];
+        let entry = Entry { command, verb: "run".into(), error: String::new(), ..entry };
+        assert_eq!(text(&entry), "T kind [7] run kubectl get: update of db: CLI Trigger\n");
+    }
+}

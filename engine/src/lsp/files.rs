@@ -1,0 +1,103 @@
+//! The files that an editor has open, and those around them.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use builtins::{
+    host::OsHost,
+    language::{Document, Files, Module},
+};
+
+use super::Shared;
+
+/// The files that are open, and what was read of others.
+#[derive(Default)]
+pub(super) struct OpenFiles {
+    open: BTreeMap<PathBuf, Shared>,
+    /// Files that others load, as long as they stay as they are.
+    read: RefCell<HashMap<PathBuf, (Option<SystemTime>, Shared)>>,
+    /// Where extensions are; nothing has to be asked twice.
+    extensions: RefCell<HashMap<String, Result<String, String>>>,
+}
+
+impl OpenFiles {
+    pub(super) fn open(&mut self, path: PathBuf, text: String) {
+        self.open.insert(path, Arc::new(Document::new(text)));
+    }
+
+    pub(super) fn close(&mut self, path: &Path) {
+        self.open.remove(path);
+    }
+
+    pub(super) fn get(&self, path: &Path) -> Option<Shared> {
+        self.open.get(path).cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<(PathBuf, Shared)> {
+        self.open.iter().map(|(path, it)| (path.clone(), Arc::clone(it))).collect()
+    }
+
+    fn document(&self, path: &Path) -> Result<Shared, String> {
+        if let Some(open) = self.open.get(path) {
+            return Ok(Arc::clone(open));
+        }
+        let problem = |error: std::io::Error| format!("{}: {error}", path.display());
+        let changed = fs::metadata(path).map_err(problem)?.modified().ok();
+        if let Some((since, known)) = self.read.borrow().get(path)
+            && *since == changed
+        {
+            return Ok(Arc::clone(known));
+        }
+        let text = String::from_utf8_lossy(&fs::read(path).map_err(problem)?).into_owned();
+        let document = Arc::new(Document::new(text));
+        self.read.borrow_mut().insert(path.to_owned(), (changed, Arc::clone(&document)));
+        Ok(document)
+    }
+
+    fn extension(&self, name: &str) -> Result<String, String> {
+        if let Some(known) = self.extensions.borrow().get(name) {
+            return known.clone();
+        }
+        let host = OsHost::from_process(Box::new(|_, _| {}));
+        let found = builtins::extension::extension_tiltfile(&host, name);
+        if found.is_ok() {
+            self.extensions.borrow_mut().insert(name.to_owned(), found.clone());
+        }
+        found
+    }
+}
+
+impl Files for OpenFiles {
+    fn module(&self, from: &Path, name: &str) -> Result<Module, String> {
+        let path = match name.strip_prefix("ext://") {
+            Some(extension) => PathBuf::from(self.extension(extension)?),
+            None => clean(&from.parent().unwrap_or(Path::new("/")).join(name)),
+        };
+        let document = self.document(&path)?;
+        Ok(Module { path: path.to_string_lossy().into_owned(), document })
+    }
+
+    fn list(&self, dir: &Path) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+        let mut names: Vec<String> = entries
+            .filter_map(Result::ok)
+            .map(|it| {
+                let name = it.file_name().to_string_lossy().into_owned();
+                if it.path().is_dir() { format!("{name}/") } else { name }
+            })
+            .collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// A path without dots in it, as editors write it.
+fn clean(path: &Path) -> PathBuf {
+    PathBuf::from(builtins::golang::path::clean(&path.to_string_lossy()))
+}

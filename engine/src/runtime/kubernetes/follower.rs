@@ -1,0 +1,150 @@
+//! Follows a cluster: connects to it, finds out what matters about it, and looks how it does.
+
+use std::{sync::Arc, time::Duration};
+
+use builtins::api::KubeCluster;
+use engine_kubernetes::{Cluster, KubernetesError};
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::{Connected, Seen};
+use crate::{
+    deploy::{
+        cluster_docker,
+        commands::Surroundings,
+        registry::{self, LocalRegistry},
+    },
+    logs::LogWriter,
+};
+
+/// How long a cluster is left alone after it could not be reached: less at first, then more.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LAST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How often a cluster is asked how it does, and one that is not well.
+const CHECK_EVERY: Duration = Duration::from_secs(15);
+const CHECK_SOON: Duration = Duration::from_secs(2);
+
+/// So many bad answers in a row make a cluster unusable.
+const BAD_ANSWERS: usize = 4;
+
+pub(super) type Report = Arc<dyn Fn(Seen) + Send + Sync>;
+
+/// Follows a cluster for as long as anybody listens.
+pub(super) struct Follower {
+    pub(super) text: String,
+    pub(super) namespace: Option<String>,
+    pub(super) audit: engine_kubernetes::Sink,
+    pub(super) known: KubeCluster,
+    pub(super) has_default_registry: bool,
+    pub(super) environment: Vec<(String, String)>,
+    pub(super) surroundings: Surroundings,
+    pub(super) log: LogWriter,
+    pub(super) check: Arc<Notify>,
+    pub(super) report: Report,
+}
+
+impl Follower {
+    /// One that cannot be reached is tried again and again.
+    pub(super) async fn run(self) {
+        let mut pause = FIRST_PAUSE;
+        let cluster = loop {
+            match self.connect().await {
+                Ok(connected) => {
+                    let cluster = connected.cluster.clone();
+                    (self.report)(Seen::Connected(Box::new(connected)));
+                    break cluster;
+                }
+                Err(error) => (self.report)(Seen::Unreachable(error.to_string())),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LAST_PAUSE);
+        };
+        self.watch_health(&cluster).await;
+    }
+
+    async fn connect(&self) -> Result<Connected, KubernetesError> {
+        let cluster = Cluster::new(&self.text, self.namespace.as_deref()).await?;
+        let cluster = cluster.observed(Arc::clone(&self.audit));
+        let version = cluster.version().await?.git_version;
+        cluster.pin(cluster.identity().await?);
+        let nodes = cluster.nodes().await.unwrap_or_default();
+        let registry = self.find_registry(&cluster).await;
+        let target = cluster_docker::Target {
+            context: &self.known.context,
+            cluster: &self.known.cluster,
+            product: self.known.product,
+            runtime: registry::runtime(&nodes),
+        };
+        let docker =
+            cluster_docker::choose(target, &self.environment, &self.surroundings, &self.log).await;
+        Ok(Connected { cluster, version, arch: arch(&nodes), registry, docker })
+    }
+
+    async fn find_registry(&self, cluster: &Cluster) -> Option<LocalRegistry> {
+        let found = registry::discover(cluster, self.known.product, &self.log).await?;
+        self.log.info(&format!("Auto-detected local registry from environment: {found}"));
+        if self.has_default_registry {
+            self.log.info(
+                "Default registry specified, but will be ignored in favor of auto-detected registry.",
+            );
+        }
+        Some(found)
+    }
+
+    /// Tells when the cluster is not well, and when it is again.
+    async fn watch_health(&self, cluster: &Cluster) {
+        let mut n_bad = 0;
+        loop {
+            let pause = if n_bad == 0 { CHECK_EVERY } else { CHECK_SOON };
+            let is_doubted = tokio::select! {
+                () = tokio::time::sleep(pause) => false,
+                () = self.check.notified() => true,
+            };
+            match health(cluster).await {
+                Ok(()) => {
+                    n_bad = 0;
+                    (self.report)(Seen::Health(Ok(())));
+                }
+                Err(error) => {
+                    n_bad += 1;
+                    let is_other = matches!(error, KubernetesError::OtherCluster { .. });
+                    if is_doubted || is_other || n_bad >= BAD_ANSWERS {
+                        n_bad = n_bad.max(BAD_ANSWERS);
+                        (self.report)(Seen::Health(Err(in_words(&error))));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the pinned cluster is there and well.
+pub(in crate::runtime) async fn health(cluster: &Cluster) -> Result<(), KubernetesError> {
+    let found = cluster.identity().await?;
+    if let Some(pinned) = cluster.pinned().filter(|it| **it != found) {
+        return Err(KubernetesError::OtherCluster {
+            server: cluster.server().to_owned(),
+            pinned: pinned.to_string(),
+            found: found.to_string(),
+        });
+    }
+    cluster.check_health().await
+}
+
+pub(in crate::runtime) fn in_words(error: &KubernetesError) -> String {
+    match error {
+        KubernetesError::OtherCluster { .. } => format!(
+            "{error}. Nothing is written there; if the cluster was made again, load the Tiltfile again \
+             (`engine trigger \"(Tiltfile)\"`) to use it"
+        ),
+        error => error.to_string(),
+    }
+}
+
+/// The architecture of the first node; who may not read nodes does not know it.
+fn arch(nodes: &[Value]) -> String {
+    let label = |name: &str| nodes.first()?["metadata"]["labels"][name].as_str();
+    let arch = label("kubernetes.io/arch").or_else(|| label("beta.kubernetes.io/arch"));
+    arch.filter(|it| !it.is_empty()).unwrap_or("unknown").to_owned()
+}
