@@ -9,15 +9,21 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 ENGINE := $(TARGET_DIR)/release/engine
 TOOLS_DIR := $(or $(ENGINE_TOOLS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/engine-tools)
 
-# The cases mostly wait, so several run at once. On a busy machine one may come too late: it may try again.
+# The cases mostly wait, so several run at once. On a busy machine one may come too late: it may try twice more.
 RUNTIME_JOBS ?= 12
-RUNTIME = python3 -B conformance-tests/runtime/run.py --check $(ENGINE) --quiet --retries 1 --jobs $(RUNTIME_JOBS)
+RUNTIME = python3 -B conformance-tests/runtime/run.py --check $(ENGINE) --quiet --retries 2 --jobs $(RUNTIME_JOBS)
+
+# Tests find what they need to run for real here: a Docker engine and a registry of their own, and a cluster on them.
+GROUND ?= scripts/ground.sh run
+CLUSTER ?= scripts/cluster.sh run
+TEST = $(CARGO) test --locked --release --workspace
+export ENGINE_TESTS_NEED_ALL = 1
 
 export PATH := $(TOOLS_DIR)/bin:$(PATH)
 
 .PHONY: help
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: up
 up: build ## Build the engine and run this repository's Tiltfile with it
@@ -25,13 +31,22 @@ up: build ## Build the engine and run this repository's Tiltfile with it
 
 .PHONY: test
 test: tools lint build ## Check everything: format, lints, docs, tests, conformance, run-time cases, examples
-	ENGINE_TESTS_NEED_ALL=1 $(CARGO) test --locked --release --workspace
+	$(GROUND) $(TEST)
+	$(CLUSTER) $(TEST) --test cluster
 	$(RUNTIME)
 
 .PHONY: docker-test
-docker-test: tools build ## Run what needs Docker, on an engine and a registry of its own
-	ENGINE_TESTS_NEED_ALL=1 scripts/ground.sh run \
-	    $(CARGO) test --locked --release -p engine -p engine-docker --test docker
+docker-test: tools build ## Run only what needs Docker, on an engine and a registry of its own
+	$(GROUND) $(TEST) --test docker
+
+.PHONY: cluster-test
+cluster-test: tools build ## Run only what needs Kubernetes, on a cluster of its own
+	$(CLUSTER) $(TEST) --test cluster
+
+.PHONY: cluster-test
+cluster-test: tools build ## Run what needs Kubernetes, on a cluster of its own
+	ENGINE_TESTS_NEED_ALL=1 scripts/cluster.sh run \
+	    $(CARGO) test --locked --release -p engine-kubernetes --test cluster
 
 .PHONY: lint
 lint: ## Check format, lints and documentation, with warnings denied
@@ -75,3 +90,11 @@ ground-up: ## Start a Docker engine and a registry of our own, for tests; script
 .PHONY: ground-down
 ground-down: ## End them, and remove what they made
 	@scripts/ground.sh down
+
+.PHONY: cluster-up
+cluster-up: tools ## Start a Kubernetes of our own on them, for tests; scripts/cluster.sh env leads there
+	@scripts/cluster.sh up
+
+.PHONY: cluster-down
+cluster-down: ## End it, and remove what it made
+	@scripts/cluster.sh down
