@@ -13,7 +13,7 @@ use super::{
     ApplyOptions, Kept,
     merge::{Merged, merge},
     ownership::{self, MANAGER, Operation},
-    patch::patch,
+    patch::{of_this_version, patch, written},
     wanted::{Wanted, remember},
 };
 use crate::{
@@ -32,6 +32,10 @@ const SETTLING: Duration = Duration::from_secs(5);
 
 /// How often a patch is made anew because others write at the same time.
 const MOST_ATTEMPTS: usize = 10;
+
+/// After how many attempts the object must not have changed at all, instead of only where it is written: there may be
+/// values that the server writes otherwise than we do.
+const MOST_TESTS: usize = 3;
 
 /// What an object was seen to be before its turn came.
 pub(super) enum Seen {
@@ -138,9 +142,12 @@ impl Upsert<'_> {
     async fn update(&mut self, mut live: Value) -> Result<Value, KubernetesError> {
         let mut pause = Duration::ZERO;
         for attempt in 1.. {
-            let patch = self.merged_patch(&live);
+            let mut patch = self.merged_patch(&live);
             if patch.is_empty() {
                 break;
+            }
+            if attempt > MOST_TESTS {
+                patch = of_this_version(patch, &live);
             }
             match self.patch(patch).await {
                 Err(error) if is_overtaken(&error) && attempt < MOST_ATTEMPTS => {}
@@ -238,7 +245,7 @@ impl Upsert<'_> {
 
     async fn patch(&self, operations: Vec<Value>) -> Result<Value, KubernetesError> {
         let path = format!("{}?fieldManager={MANAGER}", self.wanted.path());
-        let body = Value::Array(operations).to_string().into();
+        let body = written(&Value::Array(operations)).into();
         self.write(Verb::Patch, Call::write(Method::PATCH, &path, JSON_PATCH, body)).await
     }
 

@@ -43,6 +43,30 @@ fn between(from: &Value, to: &Value, path: &str, operations: &mut Vec<Value>) {
     }
 }
 
+/// The same changes, to be made only if nobody has written the object meanwhile.
+pub(super) fn of_this_version(mut patch: Vec<Value>, live: &Value) -> Vec<Value> {
+    patch.retain(|it| it["op"] != "test");
+    let (path, version) = ("/metadata/resourceVersion", &live["metadata"]["resourceVersion"]);
+    patch.insert(0, json!({"op": "test", "path": path, "value": version}));
+    patch
+}
+
+/// A patch as it is sent. The server compares texts to the letter as it has written them, and it writes the characters that
+/// mean something in HTML by their numbers: `2>&1` would not be what it is.
+pub(super) fn written(patch: &Value) -> String {
+    let text = patch.to_string();
+    let mut written = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                written.push_str(&format!("\\u{:04x}", u32::from(char)));
+            }
+            char => written.push(char),
+        }
+    }
+    written
+}
+
 fn inside(path: &str, key: &str) -> String {
     format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

@@ -6,7 +6,7 @@ use super::{
     Drift, Entry, Step,
     merge::merge,
     ownership::{Operation, is_as_written, owns},
-    patch::patch,
+    patch::{of_this_version, patch, written},
     path, shape, tiers,
 };
 
@@ -324,6 +324,32 @@ fn tiers_follow_the_order_of_kinds_and_end_at_a_duplicate() {
             vec!["Service/a", "Service/b"],
             vec!["Job/z", "Pod/a"],
             vec!["Job/z", "Widget/w"],
+        ]
+    );
+}
+
+#[test]
+fn a_patch_is_written_as_the_server_would_write_it() {
+    let patch = json!([{"op": "test", "path": "/a~1b", "value": ["2>&1", "<é>", "\u{2028}\n\""]}]);
+    let text = written(&patch);
+    assert_eq!(
+        text,
+        r#"[{"op":"test","path":"/a~1b","value":["2\u003e\u00261","\u003cé\u003e","\u2028\n\""]}]"#
+    );
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), patch);
+}
+
+#[test]
+fn a_patch_of_one_version_tests_nothing_but_the_version() {
+    let live = json!({"metadata": {"resourceVersion": "7"}, "list": [1], "text": "a"});
+    let patch =
+        patch(&live, &json!({"metadata": {"resourceVersion": "7"}, "list": [2], "text": "b"}));
+    assert_eq!(
+        of_this_version(patch, &live),
+        [
+            json!({"op": "test", "path": "/metadata/resourceVersion", "value": "7"}),
+            json!({"op": "add", "path": "/list", "value": [2]}),
+            json!({"op": "add", "path": "/text", "value": "b"}),
         ]
     );
 }

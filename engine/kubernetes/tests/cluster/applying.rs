@@ -94,6 +94,21 @@ async fn only_the_object_that_changed_is_written_and_only_its_changed_fields() {
 }
 
 #[tokio::test]
+async fn a_list_with_any_characters_is_written_at_the_first_attempt() {
+    let ground = Ground::new("characters").await;
+    let mut web = deployment("web", "busybox");
+    let container = "/spec/template/spec/containers/0";
+    let command = json!(["sh", "-c", "exec sleep 1000 </dev/null 2>&1 \u{2028}\u{b}\u{c}\u{7f}é"]);
+    web.pointer_mut(container).unwrap()["command"] = command;
+    ground.applied(&[web.clone()]).await;
+    ground.writes();
+    web.pointer_mut(container).unwrap()["image"] = "alpine".into();
+    let changed = ground.applied(&[web]).await;
+    assert_eq!(changed.pointer(container).unwrap()["image"], "alpine");
+    assert_eq!(ground.writes(), ["patch Deployment/web"]);
+}
+
+#[tokio::test]
 async fn what_kubectl_applied_is_taken_over_and_given_back() {
     let ground = Ground::new("kubectl").await;
     let file = tempfile::NamedTempFile::new().unwrap();
