@@ -121,6 +121,8 @@ impl Runtime {
         request.namespace.clone_from(&self.settings.namespace);
         request.web_host.clone_from(&self.settings.host);
         request.web_port = self.settings.port;
+        // It is part of what is deployed: with another time, each reload would deploy everything again.
+        request.start_time = clock::seconds(self.settings.started);
         request.is_extension = tiltfile != MAIN;
         request.ci_timeout = self.settings.ci_timeout;
         request.pin_kubeconfig = true;

@@ -3,7 +3,7 @@
 use std::{
     io::{Read, Write},
     net::{TcpListener, TcpStream},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use crate::ground::{Project, config_map, deployment, get, until};
@@ -83,6 +83,25 @@ fn what_changes_in_the_yaml_reaches_the_cluster_and_what_others_changed_stays() 
 
     instance.trigger("uncategorized");
     instance.until("it is overwritten", |_| project.field("configmap/a", ".data.key") == "one");
+}
+
+#[test]
+fn a_tiltfile_that_says_the_same_deploys_nothing_again() {
+    let yaml = deployment("web", SLEEP) + &config_map("settings", "one");
+    let Some(mut project) = Project::new(TILTFILE, &yaml) else { return };
+    let mut instance = project.up();
+    until(&mut instance, "web", "ok", "ok");
+    until(&mut instance, "uncategorized", "ok", "ok");
+    // What is said in another second must not count for something else.
+    let second = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let now = second();
+    instance.until("the next second has begun", |_| second() > now);
+    instance.write("Tiltfile", &format!("{TILTFILE}# a comment\n"));
+    instance.until("it is loaded again", |it| it.log().matches("Successfully loaded").count() == 2);
+    instance.write("Tiltfile", &format!("{TILTFILE}local_resource('later', 'echo it is later')\n"));
+    until(&mut instance, "later", "ok", "not_applicable");
+    let log = instance.log();
+    assert_eq!(log.matches("Applying YAML to cluster").count(), 2, "{log}");
 }
 
 #[test]
