@@ -10,7 +10,8 @@ use std::{
 
 use builtins::diagnostic::{Failure, Problem};
 use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError,
+    MietteSpanContents, NamedSource, SourceCode, SourceSpan, SpanContents,
 };
 use serde_json::{Value, json};
 
@@ -75,7 +76,7 @@ struct View<'a> {
     problem: &'a Problem,
     /// Whether the message was printed already.
     is_first: bool,
-    source: Option<NamedSource<String>>,
+    source: Option<Source>,
     labels: Vec<LabeledSpan>,
 }
 
@@ -87,7 +88,7 @@ impl<'a> View<'a> {
         if text.lines().any(|line| line.len() > MAX_LINE) {
             return view;
         }
-        view.source = Some(NamedSource::new(&at.path, text.clone()));
+        view.source = Some(Source(NamedSource::new(&at.path, text.clone())));
         view.labels.push(LabeledSpan::new_primary_with_span(
             Some("here".to_owned()),
             offset(text, at.line, at.column),
@@ -106,6 +107,33 @@ impl<'a> View<'a> {
     /// Whether there is neither a place nor advice beside a message that was printed already.
     fn says_nothing_new(&self) -> bool {
         self.is_first && self.source.is_none() && self.problem.help.is_none()
+    }
+}
+
+/// A file of which places far from each other are shown apart.
+///
+/// Places are shown together if the lines around them touch. miette's own sources count these lines from the beginning of
+/// the file, and so it would show all that is between a function and its caller.
+#[derive(Debug)]
+struct Source(NamedSource<String>);
+
+impl SourceCode for Source {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let read = self.0.read_span(span, before, after)?;
+        let lines = String::from_utf8_lossy(read.data()).lines().count();
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.0.name().to_owned(),
+            read.data(),
+            *read.span(),
+            read.line(),
+            read.column(),
+            lines,
+        )))
     }
 }
 
@@ -158,7 +186,9 @@ impl Diagnostic for View<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::offset;
+    use builtins::diagnostic::{Failure, Position, Problem};
+
+    use super::{for_people, offset};
 
     #[test]
     fn positions_become_byte_offsets() {
@@ -167,6 +197,37 @@ mod tests {
             [(1, 1, 0), (1, 5, 4), (2, 1, 6), (2, 2, 8), (2, 99, 13), (9, 1, 14)]
         {
             assert_eq!(offset(text, line, column), want, "{line}:{column}");
+        }
+    }
+    #[test]
+    fn what_is_between_a_function_and_its_caller_is_not_shown() {
+        let mut lines: Vec<String> = (1..=90).map(|line| format!("x = {line}")).collect();
+        lines[49] = "    fail('no')".to_owned();
+        lines[84] = "f()".to_owned();
+        let frame = |line, col, function: &str| builtins::dialect::Frame {
+            path: Some("/Tiltfile".to_owned()),
+            line,
+            col,
+            function: function.to_owned(),
+        };
+        let at = Position { path: "/Tiltfile".to_owned(), line: 50, column: 9 };
+        let failure = Failure {
+            text: "no".to_owned(),
+            frames: vec![frame(85, 2, "<toplevel>"), frame(50, 9, "f")],
+            problems: vec![Problem::new("tiltfile::evaluation", "no").at(at)],
+            sources: [("/Tiltfile".to_owned(), lines.join("\n"))].into(),
+        };
+        let text = for_people(&failure);
+        for (part, shown) in [
+            ("/Tiltfile:50:9]", true),
+            ("/Tiltfile:85:2]", true),
+            ("called from <toplevel>", true),
+            ("x = 52", true),
+            ("x = 53", false),
+            ("x = 82", false),
+            ("x = 83", true),
+        ] {
+            assert_eq!(text.contains(part), shown, "{part} in\n{text}");
         }
     }
 }
