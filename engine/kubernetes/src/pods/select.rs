@@ -46,10 +46,11 @@ pub fn most_recent<'a>(pods: impl IntoIterator<Item = &'a Pod>) -> Option<&'a Po
     pods.into_iter().max_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)))
 }
 
-/// The pod that ports are forwarded to: one that stays beats one that goes, then a newer one beats an older one.
+/// The pod that ports are forwarded to: one that stays beats one that goes, then a newer one beats an older one. A pod that
+/// does not run, as one that goes before it ever came up, takes no connection.
 #[must_use]
 pub fn to_forward(pods: &[Pod]) -> Option<&Pod> {
-    let runs = |pod: &&Pod| !pod.name.is_empty() && (pod.phase == "Running" || pod.is_deleting);
+    let runs = |pod: &&Pod| !pod.name.is_empty() && pod.phase == "Running";
     pods.iter().filter(runs).max_by(|a, b| {
         (!a.is_deleting, a.created, &a.name).cmp(&(!b.is_deleting, b.created, &b.name))
     })

@@ -267,7 +267,8 @@ fn ports_are_forwarded_to_a_pod_that_stays() {
     for (pods, expected) in [
         (&["a at 1 running", "b at 2"][..], Some("a")),
         (&["a at 1 running", "b at 2 running deleting"], Some("a")),
-        (&["a at 1 deleting", "b at 2 deleting"], Some("b")),
+        (&["a at 1 running deleting", "b at 2 running deleting"], Some("b")),
+        (&["a at 1 deleting"], None),
         (&["a at 1 running", "b at 1 running"], Some("b")),
         (&["a at 1"], None),
     ] {
