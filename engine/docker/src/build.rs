@@ -65,7 +65,7 @@ impl Docker {
             }
             return self.build_classic(spec, events).await;
         }
-        match self.build_with_session(spec, events).await {
+        match self.build_with_session(spec, self.context(spec).await?, events).await {
             Err(DockerError::Build(error)) if error.is_corruption() => {
                 events(BuildEvent::Corruption);
                 self.build_classic(spec, events).await
@@ -74,13 +74,25 @@ impl Docker {
         }
     }
 
+    /// Builds an image as [`Self::build`] does, with nothing but these files of the context. It takes BuildKit.
+    pub async fn build_partially(
+        &self,
+        spec: &DockerBuild,
+        files: &[String],
+        events: Events<'_>,
+    ) -> Result<BuiltImage, DockerError> {
+        let context = self.context(spec).await?.with_only(files);
+        self.build_with_session(spec, context, events).await
+    }
+
     /// Builds with BuildKit, which asks for files as it needs them.
     async fn build_with_session(
         &self,
         spec: &DockerBuild,
+        context: BuildContext,
         events: Events<'_>,
     ) -> Result<BuiltImage, DockerError> {
-        let context = Arc::new(self.context(spec).await?);
+        let context = Arc::new(context);
         let lease = self.sync_memory().lease(&fingerprint::key(&context));
         let shared_key = lease.shared_key();
         let lease = SharedLease::new(lease);

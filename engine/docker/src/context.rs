@@ -15,7 +15,10 @@ use crate::error::DockerError;
 
 pub(crate) mod archive;
 pub(crate) mod fingerprint;
+pub(crate) mod listing;
 pub(crate) mod walk;
+
+use walk::Only;
 
 /// A directory, and what of it goes into an image.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub struct BuildContext {
     /// The same without symbolic links, or nothing for an empty context.
     root: Option<PathBuf>,
     filter: Filter,
+    /// Nothing else belongs to it, if this is set.
+    only: Option<Only>,
 }
 
 impl BuildContext {
@@ -32,7 +37,7 @@ impl BuildContext {
     pub fn new(dir: &str, ignores: &[IgnoreDef]) -> Result<Self, DockerError> {
         let filter = Filter::new(ignores);
         if dir == "-" {
-            return Ok(Self { dir: PathBuf::from("/"), root: None, filter });
+            return Ok(Self { dir: PathBuf::from("/"), root: None, filter, only: None });
         }
         let unreadable = |source| DockerError::File {
             doing: "reading build context: stat",
@@ -43,7 +48,16 @@ impl BuildContext {
         if !root.is_dir() {
             return Err(unreadable(io::ErrorKind::NotADirectory.into()));
         }
-        Ok(Self { dir: PathBuf::from(dir), root: Some(root), filter })
+        Ok(Self { dir: PathBuf::from(dir), root: Some(root), filter, only: None })
+    }
+
+    /// The same directory, with nothing but these files.
+    pub(crate) fn with_only(self, files: &[String]) -> Self {
+        Self { only: Some(Only::new(files)), ..self }
+    }
+
+    pub(crate) fn is_partial(&self) -> bool {
+        self.only.is_some()
     }
 
     pub(crate) fn root(&self) -> Option<&Path> {

@@ -29,6 +29,7 @@ pub use context::{
     BuildContext, Filter,
     archive::{Archive, PathMapping},
     fingerprint::{Fingerprint, Fingerprints},
+    listing::Listing,
     walk::Kind as FileKind,
 };
 pub use credentials::CredentialsError;

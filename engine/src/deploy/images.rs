@@ -6,6 +6,7 @@ mod destination;
 mod docker_build;
 mod inputs;
 mod memory;
+mod patch;
 mod progress;
 mod restart_helper;
 
@@ -87,6 +88,8 @@ pub struct Plan {
     gone: Vec<String>,
     /// Whether images go to a cluster after they were built.
     is_pushed: bool,
+    /// Whether somebody asked for builds that use nothing of what was built before.
+    is_full_rebuild: bool,
 }
 
 impl Plan {
@@ -174,7 +177,8 @@ impl Images {
         let targets: Vec<ImageTarget> = all.iter().filter(is_ours).cloned().collect();
         let is_pushed = matches!(self.destination, Destination::Cluster(_));
         let (builds, reused) = (HashSet::new(), HashMap::new());
-        let mut plan = Plan { targets, builds, reused, gone: Vec::new(), is_pushed };
+        let gone = Vec::new();
+        let mut plan = Plan { targets, builds, reused, gone, is_pushed, is_full_rebuild };
         for target in &plan.targets {
             let has_new_base = target.image_maps().iter().any(|it| plan.builds.contains(it));
             let known = if is_full_rebuild || has_new_base {
@@ -209,8 +213,8 @@ impl Images {
         let Ok(build) = docker_build::prepared(self, target, build, bases).await else {
             return Ok(None);
         };
-        let Ok(inputs) = inputs::digest(self, target, &build).await else { return Ok(None) };
-        let Some((record, origin)) = self.memory(|it| it.built_from(&inputs)) else {
+        let Ok(inputs) = inputs::look(self, target, &build).await else { return Ok(None) };
+        let Some((record, origin)) = self.memory(|it| it.built_from(&inputs.digest)) else {
             return Ok(None);
         };
         let docker = &self.shared.docker;
@@ -268,8 +272,10 @@ impl Images {
                 for target in ready {
                     let bases = done.clone();
                     let mark = plan.has_others_beside(target).then_some(target.selector.as_str());
+                    let is_whole = plan.is_full_rebuild;
                     running.push(async move {
-                        let result = self.build_one(target, bases, pipeline, mark, report).await;
+                        let build = self.build_one(target, bases, is_whole, pipeline, mark, report);
+                        let result = build.await;
                         (target, result)
                     });
                 }
@@ -302,6 +308,7 @@ impl Images {
         &self,
         target: &ImageTarget,
         bases: HashMap<String, Built>,
+        is_whole: bool,
         pipeline: &Arc<Pipeline>,
         mark: Option<&str>,
         report: &impl Fn(Report),
@@ -314,7 +321,9 @@ impl Images {
             BuildDetails::Docker(build) => {
                 let name = format!("Building Dockerfile: [{}]", target.selector);
                 let step = pipeline.step(&name, mark);
-                docker_build::run(self, target, build, &bases, started, &step, &mut stages).await
+                let bases = &bases;
+                let order = docker_build::Order { target, build, bases, started, is_whole };
+                docker_build::run(self, order, &step, &mut stages).await
             }
             BuildDetails::Custom(build) => {
                 let name = format!("Building Custom Build: [{}]", target.selector);
@@ -334,6 +343,11 @@ impl Images {
         };
         report(Report::Ended { image, result: result.clone(), stages, started: Some(started) });
         result
+    }
+
+    /// Where digests of files are kept over a restart.
+    fn contexts_dir(&self) -> Option<PathBuf> {
+        self.shared.file.as_ref().map(|it| it.with_extension("contexts"))
     }
 
     fn memory<T>(&self, ask: impl FnOnce(&mut Memory) -> T) -> T {

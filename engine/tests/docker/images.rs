@@ -11,7 +11,11 @@ const DOCKERFILE: &str = "FROM busybox\nCOPY . /app\n";
 
 /// A project with these services, each of which runs the image of its name. `PROJECT` is the name of the project
 /// in all files.
-fn project(services: &[&str], tiltfile: &str, files: &[(&str, &str)]) -> Option<Project> {
+pub(crate) fn project(
+    services: &[&str],
+    tiltfile: &str,
+    files: &[(&str, &str)],
+) -> Option<Project> {
     let tiltfile = format!("docker_compose('compose.yml', project_name='PROJECT')\n{tiltfile}");
     let project = Project::new(&tiltfile, "")?;
     let service = |name: &&str| {
@@ -30,14 +34,19 @@ fn project(services: &[&str], tiltfile: &str, files: &[(&str, &str)]) -> Option<
 }
 
 /// What a command prints in the container of a service.
-fn inside(project: &Project, service: &str, command: &str) -> String {
+pub(crate) fn inside(project: &Project, service: &str, command: &str) -> String {
     let containers = project.containers(service);
     let container = containers.first().expect("it has a container");
     docker(&["exec", container, "sh", "-c", command])
 }
 
 /// Waits until a container has this content.
-fn until_inside(instance: &mut Instance, project: &Project, service: &str, is: (&str, &str)) {
+pub(crate) fn until_inside(
+    instance: &mut Instance,
+    project: &Project,
+    service: &str,
+    is: (&str, &str),
+) {
     instance.until(&format!("{service} has {is:?}"), |_| {
         let containers = project.containers(service);
         let Some(container) = containers.first() else { return false };

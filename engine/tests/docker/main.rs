@@ -11,6 +11,7 @@ mod images;
 mod instance;
 mod live_update;
 mod outage;
+mod patching;
 mod private;
 mod prune;
 mod settling;

@@ -14,7 +14,7 @@ use std::{
         ffi::OsStrExt,
         fs::{MetadataExt, PermissionsExt},
     },
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     BuildContext,
+    listing::Listing,
     walk::{self, All, Entry, Kind},
 };
 use crate::error::DockerError;
@@ -35,7 +36,7 @@ const STEP: Duration = Duration::from_millis(50);
 const CONTEXTS_MAX: usize = 200;
 
 /// The digest of a context's content.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 impl fmt::Display for Fingerprint {
@@ -51,7 +52,7 @@ impl fmt::Debug for Fingerprint {
 }
 
 /// Contents that were read already. It can be kept on disk, so that a restart costs no reading.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub struct Fingerprints {
     /// By context, then by path.
     contexts: HashMap<String, HashMap<String, Known>>,
@@ -60,6 +61,7 @@ pub struct Fingerprints {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
     seen: Seen,
+    #[serde(with = "digest_text")]
     digest: [u8; 32],
 }
 
@@ -106,11 +108,16 @@ impl Seen {
 }
 
 impl Fingerprints {
-    /// Computes the digest of a context. It reads the disk, and therefore blocks.
-    pub fn of(&mut self, context: &BuildContext) -> Result<Fingerprint, DockerError> {
+    /// Looks at what a context has. It reads the disk, and therefore blocks.
+    pub fn of(&mut self, context: &BuildContext) -> Result<Listing, DockerError> {
         let key = key(context);
         let before = self.contexts.remove(&key).unwrap_or_default();
-        let mut pass = Pass { before, after: HashMap::new(), digest: Sha256::new(), error: None };
+        let (after, digest) = (HashMap::new(), Sha256::new());
+        let mut listing = Listing::default();
+        if let Some(metadata) = context.root().and_then(|it| it.metadata().ok()) {
+            listing.saw(&metadata);
+        }
+        let mut pass = Pass { before, after, digest, listing, error: None };
         let mut visit = |entry: Entry| match pass.add(&entry) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
@@ -122,7 +129,10 @@ impl Fingerprints {
         let failed = walked.err().or(pass.error);
         self.contexts.insert(key, pass.after);
         match failed {
-            None => Ok(Fingerprint(pass.digest.finalize().into())),
+            None => {
+                pass.listing.fingerprint = Fingerprint(pass.digest.finalize().into());
+                Ok(pass.listing)
+            }
             Some(source) => {
                 let path = context.dir().to_owned();
                 Err(DockerError::File { doing: "reading build context:", path, source })
@@ -154,6 +164,8 @@ impl Fingerprints {
 /// What a context is remembered by: its directory and what is left out of it.
 pub(crate) fn key(context: &BuildContext) -> String {
     let mut digest = Sha256::new();
+    // Copies of some files are not to take the place of a copy of all.
+    digest.update([u8::from(context.is_partial())]);
     digest.update(context.dir.as_os_str().as_bytes());
     for def in &context.filter.defs {
         digest.update([0]);
@@ -171,6 +183,7 @@ struct Pass {
     before: HashMap<String, Known>,
     after: HashMap<String, Known>,
     digest: Sha256,
+    listing: Listing,
     error: Option<io::Error>,
 }
 
@@ -194,7 +207,8 @@ impl Pass {
         self.digest.update(path);
         self.digest.update(mode.to_be_bytes());
         self.digest.update((content.len() as u64).to_be_bytes());
-        self.digest.update(content);
+        self.digest.update(&content);
+        self.listing.add(entry, mode, &content);
         Ok(())
     }
 
@@ -235,20 +249,60 @@ fn digest_of(file: &Path) -> io::Result<[u8; 32]> {
 }
 
 impl Fingerprints {
-    /// Reads what an earlier run has kept; damaged or missing files count as nothing.
+    /// Reads what an earlier run has kept of a context; a damaged or missing file counts as nothing.
     #[must_use]
-    pub fn load(file: &Path) -> Self {
-        let text = std::fs::read(file).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+    pub fn load(dir: &Path, context: &BuildContext) -> Self {
+        let key = key(context);
+        let text = std::fs::read(dir.join(&key)).unwrap_or_default();
+        let files: HashMap<String, Known> = serde_json::from_slice(&text).unwrap_or_default();
+        Self { contexts: HashMap::from([(key, files)]) }
     }
 
-    /// Keeps everything for a later run, whole or not at all.
-    pub fn save(&self, file: &Path) -> io::Result<()> {
-        let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        let dir = file.parent().map_or_else(PathBuf::new, Path::to_owned);
-        let mut temporary = tempfile::NamedTempFile::new_in(&dir)?;
+    /// Keeps what is known of a context for a later run, whole or not at all.
+    pub fn save(&self, dir: &Path, context: &BuildContext) -> io::Result<()> {
+        let key = key(context);
+        let text = serde_json::to_vec(&self.contexts.get(&key)).map_err(io::Error::other)?;
+        std::fs::create_dir_all(dir)?;
+        let mut temporary = tempfile::NamedTempFile::new_in(dir)?;
         io::Write::write_all(&mut temporary, &text)?;
-        temporary.persist(file).map(|_| ()).map_err(|error| error.error)
+        temporary.persist(dir.join(key)).map(|_| ()).map_err(|error| error.error)?;
+        forget_oldest(dir)
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.contexts.values().all(HashMap::is_empty)
+    }
+}
+
+/// Removes what was not used for the longest time, if there is too much of it.
+fn forget_oldest(dir: &Path) -> io::Result<()> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if let Ok(time) = entry.metadata().and_then(|it| it.modified()) {
+            files.push((time, entry.path()));
+        }
+    }
+    files.sort();
+    let n_over = files.len().saturating_sub(CONTEXTS_MAX);
+    files.iter().take(n_over).try_for_each(|(_, path)| std::fs::remove_file(path))
+}
+
+/// Digests as text, which is shorter than a list of numbers.
+mod digest_text {
+    use engine_formats::golang::hex;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(digest: &[u8; 32], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&hex::encode(digest))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 32], D::Error> {
+        let text = String::deserialize(from)?;
+        let digest = hex::decode(&text).and_then(|it| it.try_into().ok());
+        digest.ok_or_else(|| D::Error::custom("no digest"))
     }
 }
 
@@ -260,7 +314,7 @@ mod tests {
 
     fn of(fingerprints: &mut Fingerprints, dir: &tempfile::TempDir) -> Fingerprint {
         let context = BuildContext::new(dir.path().to_str().unwrap(), &[]).unwrap();
-        fingerprints.of(&context).unwrap()
+        fingerprints.of(&context).unwrap().fingerprint()
     }
 
     #[test]
@@ -305,12 +359,12 @@ mod tests {
         let seen = Seen::new(&fs::metadata(dir.path().join("a")).unwrap());
         let known = Known { seen, digest: [7; 32] };
         all.contexts.get_mut(&key(&context)).unwrap().insert("a".into(), known);
-        let kept = dir.path().join("../").join(format!("{}.kept", uuid::Uuid::new_v4()));
-        all.save(&kept).unwrap();
-        let mut restarted = Fingerprints::load(&kept);
-        fs::remove_file(&kept).unwrap();
-        assert_ne!(all.of(&context).unwrap(), of(&mut Fingerprints::default(), &dir));
-        assert_eq!(all.of(&context).unwrap(), restarted.of(&context).unwrap());
+        let kept = tempfile::tempdir().unwrap();
+        all.save(kept.path(), &context).unwrap();
+        let mut restarted = Fingerprints::load(kept.path(), &context);
+        let known = of(&mut all, &dir);
+        assert_ne!(known, of(&mut Fingerprints::default(), &dir));
+        assert_eq!(known, of(&mut restarted, &dir));
     }
 
     #[test]

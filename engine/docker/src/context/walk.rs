@@ -2,6 +2,7 @@
 //! a directory right before what is in it.
 
 use std::{
+    collections::HashSet,
     ffi::OsString,
     fs::{self, Metadata},
     io,
@@ -67,6 +68,41 @@ impl Select for All {
     }
 }
 
+/// Some files, with the directories above them.
+#[derive(Debug)]
+pub(crate) struct Only {
+    files: HashSet<PathBuf>,
+    directories: HashSet<PathBuf>,
+}
+
+impl Only {
+    /// These files, relative to the context.
+    pub(crate) fn new(files: &[String]) -> Self {
+        let files: HashSet<PathBuf> = files.iter().map(PathBuf::from).collect();
+        let above = files.iter().flat_map(|it| it.ancestors().skip(1));
+        let directories = above.map(Path::to_owned).collect();
+        Self { files, directories }
+    }
+}
+
+/// What both a reader and a list of files want.
+struct Both<'a>(&'a dyn Select, &'a Only);
+
+impl Select for Both<'_> {
+    fn directory(&self, path: &Path) -> Wanted {
+        let Self(select, only) = self;
+        match select.directory(path) {
+            Wanted::Yes | Wanted::Perhaps if only.directories.contains(path) => Wanted::Perhaps,
+            _ => Wanted::No,
+        }
+    }
+
+    fn file(&self, path: &Path) -> bool {
+        let Self(select, only) = self;
+        only.files.contains(path) && select.file(path)
+    }
+}
+
 impl BuildContext {
     /// Shows all wanted entries to `visit`, until it has seen enough.
     pub(crate) fn walk(
@@ -75,7 +111,10 @@ impl BuildContext {
         visit: &mut dyn FnMut(Entry) -> ControlFlow<()>,
     ) -> io::Result<()> {
         let Some(root) = &self.root else { return Ok(()) };
-        walk(root, &self.dir, &self.filter, select, visit)
+        match &self.only {
+            Some(only) => walk(root, &self.dir, &self.filter, &Both(select, only), visit),
+            None => walk(root, &self.dir, &self.filter, select, visit),
+        }
     }
 }
 
@@ -296,9 +335,9 @@ mod tests {
         assert_eq!(shown(&context(&dir, &["**", "!src"]), &All), ["src", "src/main"]);
     }
 
-    struct Only(&'static str);
+    struct Just(&'static str);
 
-    impl Select for Only {
+    impl Select for Just {
         fn directory(&self, _: &Path) -> Wanted {
             Wanted::Perhaps
         }
@@ -311,8 +350,17 @@ mod tests {
     #[test]
     fn directories_show_only_if_something_in_them_is_wanted() {
         let dir = tree(&["a/b/c", "a/d/e", "f"]);
-        assert_eq!(shown(&context(&dir, &[]), &Only("a/d/e")), ["a", "a/d", "a/d/e"]);
-        assert_eq!(shown(&context(&dir, &[]), &Only("f")), ["f"]);
+        assert_eq!(shown(&context(&dir, &[]), &Just("a/d/e")), ["a", "a/d", "a/d/e"]);
+        assert_eq!(shown(&context(&dir, &[]), &Just("f")), ["f"]);
+    }
+
+    #[test]
+    fn a_context_may_be_some_files_of_a_directory() {
+        let dir = tree(&["a/b/c", "a/b/d", "e/f", "g"]);
+        let files = ["a/b/c".to_owned(), "g".to_owned(), "gone".to_owned()];
+        let context = context(&dir, &[]).with_only(&files);
+        assert_eq!(shown(&context, &All), ["a", "a/b", "a/b/c", "g"]);
+        assert_eq!(shown(&context, &Just("a/b/d")), [""; 0]);
     }
 
     #[test]

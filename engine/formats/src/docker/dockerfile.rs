@@ -9,6 +9,7 @@ use super::selector::RefSelector;
 mod heredoc;
 mod instruction;
 mod parser;
+mod patch;
 mod shell;
 mod split;
 

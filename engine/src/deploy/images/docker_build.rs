@@ -10,29 +10,40 @@ use tokio::task::spawn_blocking;
 use super::{
     Built, Destination, Images, Origin,
     destination::{Refs, Tagged},
-    inputs,
+    inputs::{self, Inputs},
     memory::{self, Record},
+    patch::{self, Ancestor},
     progress::Progress,
     restart_helper,
 };
 use crate::{deploy::pipeline::Step, logs::Level};
 
+/// An image that is to be built.
+#[derive(Debug)]
+pub(super) struct Order<'a> {
+    pub(super) target: &'a ImageTarget,
+    pub(super) build: &'a DockerBuild,
+    pub(super) bases: &'a HashMap<String, Built>,
+    pub(super) started: SystemTime,
+    /// Whether nothing that was built before may be used.
+    pub(super) is_whole: bool,
+}
+
 /// Builds an image, and gives it the names that it is known by.
 pub(super) async fn run(
     images: &Images,
-    target: &ImageTarget,
-    build: &DockerBuild,
-    bases: &HashMap<String, Built>,
-    started: SystemTime,
+    order: Order<'_>,
     step: &Step,
     stages: &mut Vec<Stage>,
 ) -> Result<Built, String> {
+    let Order { target, build, bases, started, is_whole } = order;
     let build = prepared(images, target, build, bases).await?;
     announce(&build, step);
     step.say("Building image");
     // What changes while it is built belongs to the next build, so the inputs are taken before.
-    let inputs = inputs::digest(images, target, &build).await.map_err(|it| it.to_string())?;
+    let inputs = inputs::look(images, target, &build).await.map_err(|it| it.to_string())?;
     let before = inputs::local_bases(images, &build).await.map_err(|it| it.to_string())?;
+    let patch = if is_whole { None } else { patch::find(images, target, &build, &inputs).await };
     let mut progress = Progress::default();
     let mut on_event = |event: BuildEvent| {
         if let BuildEvent::Step(stage) = &event {
@@ -42,26 +53,51 @@ pub(super) async fn run(
             step.write_with(line.fields, &line.text);
         }
     };
-    let result = images.shared.docker.build(&build, &mut on_event).await;
-    let image = result.map_err(|error| explain(&error, &build, step))?;
+    let patched = match &patch {
+        Some(patch) => patch.build(images, step, &mut on_event).await,
+        None => None,
+    };
+    let patch = patch.filter(|_| patched.is_some());
+    let image = match patched {
+        Some(image) => image,
+        None => {
+            let result = images.shared.docker.build(&build, &mut on_event).await;
+            result.map_err(|error| explain(&error, &build, step))?
+        }
+    };
     let refs = Refs::of(target, &images.destination)?;
     let tagged = tag_by_content(images, &refs, &image.id)
         .await
         .map_err(|error| format!("docker tag: TagImage: {error}"))?;
     let built = deployed(images, target, image.id, &tagged, started).await?;
-    if !inputs::is_open(&build)
+    let after = inputs::look(images, target, &build).await;
+    if !after.is_ok_and(|it| it.context.is_untouched_since(&inputs.context)) {
+        // Nobody knows which files the builder has seen: the next update builds all of it.
+        images.memory(|it| it.forget_ancestor(&target.image_map_name, &images.destination.key()));
+    } else if let Some(patch) = patch {
+        let record = Record::new(&built, patch.bases().clone());
+        let ancestor = patch.descendant(record, &inputs);
+        remember(images, target, inputs, ancestor).await;
+    } else if !inputs::is_open(&build)
         && let Some(bases) = inputs::used_bases(images, &build, &before, stages).await
     {
-        remember(images, inputs, Record::new(&built, bases)).await;
+        let ancestor = Ancestor::new(Record::new(&built, bases), &inputs);
+        remember(images, target, inputs, ancestor).await;
+        let images = images.clone();
+        let _ = spawn_blocking(move || inputs::keep_digests(&images, &build)).await;
     }
     Ok(built)
 }
 
 /// A file that cannot be written costs a build after a restart, and nothing else.
-async fn remember(images: &Images, inputs: String, record: Record) {
-    images.memory(|it| it.remember(&inputs, record.clone()));
+async fn remember(images: &Images, target: &ImageTarget, inputs: Inputs, ancestor: Ancestor) {
+    let (record, key) = (ancestor.record.clone(), images.destination.key());
+    images.memory(|it| {
+        it.remember(&inputs.digest, record.clone());
+        it.remember_ancestor(&target.image_map_name, key, ancestor);
+    });
     if let Some(file) = images.shared.file.clone() {
-        let kept = spawn_blocking(move || memory::keep(&file, inputs, record));
+        let kept = spawn_blocking(move || memory::keep(&file, inputs.digest, record));
         let _ = kept.await;
     }
 }

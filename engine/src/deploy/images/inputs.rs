@@ -1,9 +1,9 @@
 //! Everything that an image is built from: equal inputs and equal bases make an image of equal content.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use builtins::golang::hex;
-use engine_docker::{BuildContext, DockerError, Step as Stage};
+use engine_docker::{BuildContext, DockerError, Fingerprints, Listing, Step as Stage};
 use engine_formats::docker::{dockerfile, reference::Reference};
 use engine_model::{DockerBuild, ImageTarget};
 use serde_json::json;
@@ -15,20 +15,31 @@ use super::{
     memory::{Base, Record},
 };
 
-/// The digest of what the Tiltfile, the disk and the environment give to a build.
-pub(super) async fn digest(
+/// What the Tiltfile, the disk and the environment give to a build.
+#[derive(Clone, Debug)]
+pub(super) struct Inputs {
+    /// The digest of all of it.
+    pub(super) digest: String,
+    /// The digest of all but the files of the context.
+    pub(super) settings: String,
+    /// Those files.
+    pub(super) context: Arc<Listing>,
+}
+
+/// Looks at what a build gets.
+pub(super) async fn look(
     images: &Images,
     target: &ImageTarget,
     build: &DockerBuild,
-) -> Result<String, DockerError> {
+) -> Result<Inputs, DockerError> {
     let context = context(images, build).await?;
     let secrets: Vec<_> = build.secrets.iter().map(|it| secret(images, it)).collect();
     let destination = images.destination.key();
-    let inputs = json!({
+    let settings = json!({
         "destination": destination,
         "host": images.shared.docker.host(),
         "image": target.selector,
-        "context": context,
+        "context": build.context,
         "dockerfile": build.dockerfile_contents,
         "args": build.args,
         "target": build.target,
@@ -41,21 +52,36 @@ pub(super) async fn digest(
         "secrets": secrets,
         "ssh": build.ssh_agent_configs,
     });
-    Ok(hex::encode(&Sha256::digest(inputs.to_string())))
+    let settings = hex::encode(&Sha256::digest(settings.to_string()));
+    let all = format!("{settings} {}", context.fingerprint());
+    Ok(Inputs { digest: hex::encode(&Sha256::digest(all)), settings, context: Arc::new(context) })
 }
 
-async fn context(images: &Images, build: &DockerBuild) -> Result<String, DockerError> {
+async fn context(images: &Images, build: &DockerBuild) -> Result<Listing, DockerError> {
     let (dir, ignores) = (build.context.clone(), build.context_ignores.clone());
     let images = images.clone();
     let looked = spawn_blocking(move || {
         let context = BuildContext::new(&dir, &ignores)?;
         let mut known = images.memory(|it| it.fingerprints.only(&context));
-        let digest = known.of(&context);
+        if known.is_empty()
+            && let Some(dir) = images.contexts_dir()
+        {
+            known = Fingerprints::load(&dir, &context);
+        }
+        let listing = known.of(&context);
         images.memory(|it| it.fingerprints.merge(known));
-        digest
+        listing
     });
-    let digest = looked.await.map_err(|error| DockerError::Protocol(error.to_string()))??;
-    Ok(digest.to_string())
+    looked.await.map_err(|error| DockerError::Protocol(error.to_string()))?
+}
+
+/// Keeps the digests of a context's files over a restart. It writes, and therefore blocks.
+pub(super) fn keep_digests(images: &Images, build: &DockerBuild) {
+    let Some(dir) = images.contexts_dir() else { return };
+    let Ok(context) = BuildContext::new(&build.context, &build.context_ignores) else { return };
+    let known = images.memory(|it| it.fingerprints.only(&context));
+    // Without the file the next start reads all files again, and nothing else.
+    let _ = known.save(&dir, &context);
 }
 
 /// A secret counts by its value, of which only a digest is kept.

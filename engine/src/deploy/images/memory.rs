@@ -14,7 +14,7 @@ use engine_docker::Fingerprints;
 use engine_model::ImageTarget;
 use serde::{Deserialize, Serialize};
 
-use super::{Built, Origin};
+use super::{Built, Origin, patch::Ancestor};
 
 /// So many images are remembered over a restart, those that were built last.
 const RECORDS_MAX: usize = 500;
@@ -27,6 +27,8 @@ pub(super) struct Memory {
     custom: HashMap<(String, String), Built>,
     /// Names of images that are known to be where they are deployed.
     delivered: HashSet<String>,
+    /// What was built last in this run; by image map and destination.
+    ancestors: HashMap<(String, String), Ancestor>,
     /// Inputs of what was built in this run.
     own: HashMap<String, Record>,
     /// Contents of files that were read already.
@@ -135,6 +137,18 @@ impl Memory {
 
     pub(super) fn custom(&self, image: &str, destination: &str) -> Option<Built> {
         self.custom.get(&(image.to_owned(), destination.to_owned())).cloned()
+    }
+
+    pub(super) fn ancestor(&self, image: &str, destination: &str) -> Option<Ancestor> {
+        self.ancestors.get(&(image.to_owned(), destination.to_owned())).cloned()
+    }
+
+    pub(super) fn forget_ancestor(&mut self, image: &str, destination: &str) {
+        self.ancestors.remove(&(image.to_owned(), destination.to_owned()));
+    }
+
+    pub(super) fn remember_ancestor(&mut self, image: &str, destination: String, it: Ancestor) {
+        self.ancestors.insert((image.to_owned(), destination), it);
     }
 
     pub(super) fn forget_custom(&mut self, image: &str) {
