@@ -115,3 +115,35 @@ k8s_custom_deploy(
     instance.client(&["disable", "custom"]);
     instance.until("it is gone", |_| project.names("deployments").is_empty());
 }
+
+/// A kind of its own for each test, and one object of it.
+const MACHINE: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+    metadata: {name: machines.NAMESPACE.example.com}\nspec:\n  group: NAMESPACE.example.com\n  scope: Namespaced\n\
+    \x20 names: {plural: machines, singular: machine, kind: Machine}\n  versions:\n  - name: v1\n    served: true\n\
+    \x20   storage: true\n    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}\n\
+    ---\napiVersion: NAMESPACE.example.com/v1\nkind: Machine\nmetadata: {name: app, namespace: NAMESPACE}\n\
+    spec: {image: app, other: app}\n";
+
+#[test]
+fn a_kind_and_an_object_of_it_are_deployed_together_and_down_deletes_what_is_there_of_them() {
+    let tiltfile = "k8s_yaml('objects.yaml')\ndocker_build('app', 'app')\n\
+                    k8s_kind('Machine', image_json_path='{.spec.image}')\n";
+    let Some(mut project) = Project::new(tiltfile, MACHINE) else { return };
+    project.write("app/Dockerfile", "FROM busybox\nLABEL of=NAMESPACE\n");
+    let definition = project.text("crd/machines.NAMESPACE.example.com");
+    let machine = project.text("machines.NAMESPACE.example.com/app");
+    let down = project.engine(None, &["down"]);
+    assert!(down.status.success(), "where there is nothing: {down:?}");
+
+    let mut instance = project.up();
+    until(&mut instance, "app", "ok", "pending");
+    let image = project.field(&machine, ".spec.image");
+    assert!(image.contains("app:tilt-"), "it is the image that was built: {image}");
+    assert_eq!(project.field(&machine, ".spec.other"), "app");
+    instance.stop();
+    project.kubectl(&["delete", &machine]);
+    let down = project.engine(Some(&instance), &["down"]);
+    assert!(down.status.success(), "where there is no object: {down:?}");
+    kubectl(&["wait", "--for=delete", &definition, "--timeout=60s"]);
+    assert_eq!(kubectl(&["get", &definition, "--ignore-not-found", "--output=name"]), "");
+}

@@ -48,3 +48,35 @@ fn dependents_wait_until_a_job_has_succeeded() {
     until(&mut instance, "web", "ok", "ok");
     until(&mut instance, "task", "ok", "ok");
 }
+
+#[test]
+fn a_job_that_is_done_is_not_run_again_although_its_pod_is_gone() {
+    let Some(project) = Project::new(TILTFILE, &job("echo done with it")) else { return };
+    let ci = project.engine(None, &["ci", "--port", "0"]);
+    assert!(ci.status.success(), "{ci:?}");
+    project.kubectl(&["delete", "pod", "--all"]);
+    let again = project.engine(None, &["ci", "--port", "0"]);
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(project.names("pods"), [""; 0]);
+}
+
+#[test]
+fn a_job_that_the_cluster_removes_when_it_is_done_stays_done() {
+    let limit = "backoffLimit: 0";
+    let yaml =
+        job("echo done with it").replace(limit, &format!("{limit}\n  ttlSecondsAfterFinished: 1"));
+    let tiltfile = format!("{TILTFILE}local_resource('after', 'true', resource_deps=['task'])\n");
+    let Some(mut project) = Project::new(&tiltfile, &yaml) else { return };
+    let mut instance = project.up();
+    until(&mut instance, "after", "ok", "not_applicable");
+    instance.until("the job and its pod are gone", |_| {
+        project.names("jobs").is_empty() && project.names("pods").is_empty()
+    });
+    // Whoever sees a later pod has seen that this one is gone.
+    let yaml = yaml + &deployment("web", "exec sleep 1000");
+    instance.write("objects.yaml", &project.text(&yaml));
+    until(&mut instance, "web", "ok", "ok");
+    until(&mut instance, "task", "ok", "ok");
+    let log = instance.log();
+    assert_eq!(log.matches("task │ done with it").count(), 1, "{log}");
+}

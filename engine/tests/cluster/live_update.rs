@@ -3,7 +3,7 @@
 use std::{fs, process::Command};
 
 use crate::{
-    ground::{Project, get, until},
+    ground::{Project, deployment, get, until},
     instance::Instance,
 };
 
@@ -24,7 +24,12 @@ fn start(dockerfile: &str, steps: &str, replicas: usize) -> Option<(Project, Ins
     let tiltfile = format!(
         "k8s_yaml('objects.yaml')\ndocker_build('NAMESPACE-web', '.', live_update=[{steps}])\n"
     );
-    let mut project = Project::new(&tiltfile, &objects(replicas))?;
+    start_with(&tiltfile, dockerfile, &objects(replicas))
+}
+
+/// A resource `web` of some Tiltfile, which runs.
+fn start_with(tiltfile: &str, dockerfile: &str, yaml: &str) -> Option<(Project, Instance)> {
+    let mut project = Project::new(tiltfile, yaml)?;
     project.write("Dockerfile", &format!("{dockerfile}LABEL of=NAMESPACE\n"));
     project.write(".dockerignore", "home\nlog\n");
     project.write("src/a", "first\n");
@@ -177,4 +182,63 @@ fn a_file_that_no_rule_covers_causes_a_build_and_a_new_pod() {
     until_inside(&mut instance, &project, 1, "cat /app/a", "second");
     let log = instance.log();
     assert!(log.contains("UpdateStopped: Found file(s) not matching any sync (files: [other])"));
+}
+
+#[test]
+fn pods_that_only_a_selector_leads_to_are_updated_too() {
+    let tiltfile = "k8s_yaml('objects.yaml')\n\
+        docker_build('NAMESPACE-web', '.', live_update=[sync('src', '/app')])\n\
+        k8s_resource('web', extra_pod_selectors=[{'app': 'web'}], discovery_strategy='selectors-only')\n";
+    let Some((project, mut instance)) = start_with(tiltfile, BUSYBOX, &objects(1)) else { return };
+    let before = pods(&project);
+    let found = get(&instance, "kubernetesdiscovery", "web")["status"]["pods"].clone();
+    assert_eq!(found.as_array().map_or(0, Vec::len), 1, "those of other namespaces too: {found}");
+    instance.write("src/a", "second\n");
+    until_inside(&mut instance, &project, 1, "cat /app/a", "second");
+    assert_eq!(pods(&project), before, "they were replaced:\n{}", instance.log());
+}
+
+#[test]
+fn an_image_that_others_build_is_only_updated_until_a_file_asks_for_a_new_pod() {
+    let tiltfile = "k8s_yaml('objects.yaml')\n\
+        custom_build('busybox', ':', deps=['src', 'special'], disable_push=True, skips_local_docker=True,\n\
+        \x20            live_update=[sync('src', '/app')])\n";
+    let yaml = deployment("web", "exec sleep 1000");
+    let Some((project, mut instance)) = start_with(tiltfile, BUSYBOX, &yaml) else { return };
+    let before = pods(&project);
+    instance.write("src/a", "second\n");
+    until_inside(&mut instance, &project, 1, "cat /app/a", "second");
+    assert_eq!(pods(&project), before, "they were replaced:\n{}", instance.log());
+
+    instance.write("special", "new\n");
+    instance.until("it is deployed again", |it| {
+        let log = it.log();
+        let told = log.split_once("1 File Changed: [special]");
+        told.is_some_and(|(_, after)| after.contains("STEP 1/1 — Deploying"))
+    });
+    instance.write("src/a", "third\n");
+    until_inside(&mut instance, &project, 1, "cat /app/a", "third");
+}
+
+#[test]
+fn what_a_command_deploys_is_updated_in_place_unless_a_file_asks_for_the_command() {
+    let tiltfile = "k8s_custom_deploy('web',\n\
+        \x20   apply_cmd='kubectl delete --ignore-not-found -f objects.yaml >&2; kubectl create -o yaml -f objects.yaml',\n\
+        \x20   delete_cmd='kubectl delete --ignore-not-found -f objects.yaml',\n\
+        \x20   deps=['src', 'again'], image_selector='busybox',\n\
+        \x20   live_update=[fall_back_on('again'), sync('src', '/app')])\n";
+    let yaml = deployment("web", "exec sleep 1000");
+    let Some((project, mut instance)) = start_with(tiltfile, BUSYBOX, &yaml) else { return };
+    let before = pods(&project);
+    instance.write("src/a", "second\n");
+    until_inside(&mut instance, &project, 1, "cat /app/a", "second");
+    assert_eq!(pods(&project), before, "they were replaced:\n{}", instance.log());
+
+    instance.write("again", "now\n");
+    instance.until("another pod runs", |_| {
+        let now = pods(&project);
+        now.len() == 1 && now != before
+    });
+    // It is what the image has: that it changed was before the command.
+    until_inside(&mut instance, &project, 1, "ls /app 2>&1 | grep -c a$", "0");
 }

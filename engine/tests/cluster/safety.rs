@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::ground::{Project, config_map, until};
+use crate::ground::{Project, config_map, deployment, kubectl, until};
 
 const TILTFILE: &str = "k8s_yaml('objects.yaml')\n";
 
@@ -52,4 +52,33 @@ fn the_audit_log_says_what_was_written_and_why() {
     let want =
         project.text("create ConfigMap/a in NAMESPACE: update of uncategorized: Initial Build");
     assert!(audit.contains(&want), "{audit}");
+}
+
+#[test]
+fn an_account_that_may_do_nothing_outside_of_a_namespace_can_deploy_there() {
+    let Some(mut project) = Project::new(TILTFILE, &deployment("web", "exec sleep 1000")) else {
+        return;
+    };
+    project.write(
+        "access.yaml",
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: me}\n---\n\
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: all}\n\
+         rules: [{apiGroups: ['', apps], resources: ['*'], verbs: ['*']}]\n---\n\
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: me}\n\
+         subjects: [{kind: ServiceAccount, name: me}]\n\
+         roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: all}\n",
+    );
+    let access = project.dir().join("access.yaml").display().to_string();
+    project.kubectl(&["apply", "--filename", &access]);
+    let token = project.kubectl(&["create", "token", "me"]);
+    project.write("kubeconfig", &kubectl(&["config", "view", "--minify", "--raw"]));
+    let path = project.dir().join("kubeconfig").display().to_string();
+    let config = |args: &[&str]| kubectl(&[&["--kubeconfig", &path, "config"], args].concat());
+    config(&["set-credentials", "me", &format!("--token={token}")]);
+    config(&["set-context", "--current", "--user=me", "--namespace", &project.namespace]);
+    project = project.with_env("KUBECONFIG", &path);
+    let ci = project.engine(None, &["ci", "--port", "0"]);
+    assert!(ci.status.success(), "{ci:?}");
+    let mut instance = project.up();
+    until(&mut instance, "web", "ok", "ok");
 }
