@@ -1,16 +1,29 @@
 """Measures programs with Tilt's command line, from outside: `python3 scripts/bench ENGINE [TILT]`.
 
 Both programs do the same, in turns, on projects that are generated in a temporary folder.
-BENCH_QUICK=1 makes all of it short, BENCH_FULL=1 also does what takes Tilt minutes. BENCH_ONLY=evaluation,
-BENCH_ONLY=running or BENCH_ONLY=images does one part; images need Docker, at DOCKER_HOST. Only the standard library is used, and only Linux is known.
+BENCH_QUICK=1 makes all of it short, BENCH_FULL=1 also does what takes Tilt minutes, and BENCH_ONLY=PART does one part of
+it. Some need Docker, at DOCKER_HOST, or a cluster, at KUBECONFIG. Only the standard library is used, and only Linux is
+known.
 """
 
 import os
 import sys
 
+import containers
+import editor
 import evaluation
 import images
+import objects
 import running
+
+PARTS = {
+    "evaluation": evaluation,
+    "running": running,
+    "editor": editor,
+    "images": images,
+    "containers": containers,
+    "objects": objects,
+}
 
 
 def main(argv):
@@ -24,12 +37,11 @@ def main(argv):
     busy = ", busy with other things" if load > 0.5 else ""
     print(f"{os.cpu_count()} processors, load {load:.1f}{busy}")
     only = os.environ.get("BENCH_ONLY")
-    if only in (None, "", "evaluation"):
-        evaluation.run(binaries)
-    if only in (None, "", "running"):
-        running.run(binaries)
-    if only in (None, "", "images"):
-        images.run(binaries)
+    if only and only not in PARTS:
+        sys.exit(f"BENCH_ONLY={only} is none of: {', '.join(PARTS)}")
+    for name, part in PARTS.items():
+        if only in (None, "", name):
+            part.run(binaries)
 
 
 if __name__ == "__main__":
