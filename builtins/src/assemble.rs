@@ -26,6 +26,8 @@ pub(crate) struct Assembled {
     pub manifests: Vec<Manifest>,
     /// Ignore files whose changes matter.
     pub ignore_files: Vec<String>,
+    /// Where the declared objects are, in the order of what they belong to.
+    pub places: Vec<usize>,
 }
 
 /// Makes manifests of everything that was said.
@@ -99,7 +101,7 @@ fn assemble_with(
     let one = |problem| vec![problem];
     deps::sanitize(&mut manifests, &mut |warning| session.warn(warning)).map_err(one)?;
     deps::validate(&manifests).map_err(one)?;
-    Ok(Assembled { manifests, ignore_files: maker.ignore_files })
+    Ok(Assembled { manifests, ignore_files: maker.ignore_files, places: resources.places() })
 }
 
 fn fail_on(problems: Vec<Problem>) -> Result<(), Vec<Problem>> {

@@ -78,17 +78,19 @@ fn evaluate_here(request: &Request, host: Arc<dyn Host>, limits: Limits) -> Eval
 
     let outcome = execute(session, &dialect, &main_path);
     let mut declarations = session.declarations.take();
+    let mut places = Vec::new();
     let outcome = outcome.and_then(|()| {
         let assembled =
             assemble::assemble(session, &mut declarations).map_err(Failure::from_problems)?;
         declarations.watched.extend(assembled.ignore_files);
+        places = assembled.places;
         load.manifests = assembled.manifests;
         load.enabled_manifests =
             assemble::enabled::enabled(&declarations.config, &request.args, &load.manifests)
                 .map_err(|problem| Failure::from_problems(vec![problem]))?;
         Ok(())
     });
-    fill(&mut load, session, declarations);
+    fill(&mut load, session, declarations, &places);
     let mut failure = outcome.err();
     if let Some(failure) = &mut failure {
         failure.sources = session.sources.take();
@@ -158,8 +160,9 @@ fn read_tiltignore(
     })
 }
 
-/// Takes over what was said about the engine, also if the evaluation failed.
-fn fill(load: &mut Load, session: &Session, declarations: Declarations) {
+/// Takes over what was said about the engine, also if the evaluation failed. The places are those of objects, in the
+/// order of their resources, if it got that far.
+fn fill(load: &mut Load, session: &Session, declarations: Declarations, places: &[usize]) {
     let Declarations { watched, objects, settings, images, kubernetes, .. } = declarations;
     let mut config_files = watched;
     config_files.extend(load.config_files.drain(..));
@@ -168,7 +171,7 @@ fn fill(load: &mut Load, session: &Session, declarations: Declarations) {
     load.team_id = settings.team_id;
     load.telemetry_settings = settings.telemetry;
     if settings.scrub_secrets {
-        load.secrets = secrets::of(&kubernetes.objects);
+        load.secrets = secrets::of(&kubernetes.objects, places);
     }
     load.docker_prune_settings = settings.docker_prune;
     load.analytics_opt = settings.analytics;

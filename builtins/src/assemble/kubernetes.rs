@@ -100,6 +100,13 @@ impl Resources<'_> {
         self.unresourced.len()
     }
 
+    /// Where all objects are among those declared: what belongs to no resource first, then resource by resource.
+    #[must_use]
+    pub(crate) fn places(&self) -> Vec<usize> {
+        let owned = self.resources.iter().flat_map(|it| &it.objects);
+        self.unresourced.iter().chain(owned).copied().collect()
+    }
+
     /// Whether nothing is deployed.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {

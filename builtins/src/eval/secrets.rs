@@ -7,10 +7,12 @@ use engine_model::Secret;
 
 use crate::kubernetes::{Object, secrets::secret_values};
 
-/// The values of all Secrets, by value.
-pub(super) fn of(objects: &[Object]) -> BTreeMap<String, Secret> {
+/// The values of all Secrets, by value. A value that several have is called by the last of them in the order of these
+/// places.
+pub(super) fn of(objects: &[Object], places: &[usize]) -> BTreeMap<String, Secret> {
     let mut secrets = BTreeMap::new();
-    for found in objects.iter().flat_map(secret_values) {
+    let last_named = places.iter().filter_map(|it| objects.get(*it));
+    for found in objects.iter().chain(last_named).flat_map(secret_values) {
         let encoded = STANDARD.encode(&found.value);
         let replacement = format!("[redacted secret {}:{}]", found.name, found.key);
         let secret = Secret {

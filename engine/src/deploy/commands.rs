@@ -33,12 +33,8 @@ pub struct Surroundings {
 impl Surroundings {
     /// Surroundings with this environment; `host` and `port` are where the engine answers.
     #[must_use]
-    pub fn new(mut base: Vec<(String, String)>, host: &str, port: u16, colors: Colors) -> Self {
-        if let Some((_, path)) = base.iter_mut().find(|(name, _)| name == "PATH")
-            && let Some(with_us) = exec::own_name::child_path(path)
-        {
-            *path = with_us;
-        }
+    pub fn new(base: Vec<(String, String)>, host: &str, port: u16, colors: Colors) -> Self {
+        let base = exec::own_name::findable(base);
         Self { base: base.into(), host: host.to_owned(), port, colors, audit: None }
     }
 

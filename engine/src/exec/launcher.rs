@@ -10,7 +10,10 @@ use std::{
 use builtins::host::{Command, Launched, Launcher, Process};
 use nix::errno::Errno;
 
-use crate::guard::{self, Job, Lifetime, Order, Outputs, Report, Spawned};
+use crate::{
+    exec::own_name,
+    guard::{self, Job, Lifetime, Order, Outputs, Report, Spawned},
+};
 
 /// Starts commands of Tiltfiles so that nothing of them outlives an evaluation that is canceled,
 /// or an engine that dies.
@@ -23,8 +26,9 @@ impl Launcher for Guarded {
         let job = Job { has_input: command.stdin.is_some(), ..job };
         let (outputs, stdout, stderr) = Outputs::apart()?;
         let dir = std::path::Path::new(&command.dir);
+        let env = own_name::findable(command.env.clone());
         let Spawned { child, control } =
-            guard::spawn(Some(dir), Some(&command.env), outputs, |mut it| it.spawn())?;
+            guard::spawn(Some(dir), Some(&env), outputs, |mut it| it.spawn())?;
         let orders = Orders(Arc::new(Mutex::new(control.try_clone()?)));
         let call = Call { orders: orders.clone(), reports: control, child: Mutex::new(child) };
         call.orders.give(&Order::Start(job))?;

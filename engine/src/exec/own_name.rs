@@ -11,13 +11,24 @@ use crate::dev_dir;
 /// The name that Tiltfiles use.
 const NAME: &str = "tilt";
 
+/// An environment in which commands find this program as `tilt`, made of theirs.
+#[must_use]
+pub fn findable(mut env: Vec<(String, String)>) -> Vec<(String, String)> {
+    if let Some((_, path)) = env.iter_mut().find(|(name, _)| name == "PATH")
+        && let Some(with_us) = child_path(path)
+    {
+        *path = with_us;
+    }
+    env
+}
+
 /// The `PATH` with which commands find this program as `tilt`, if the one they have does not do.
 ///
 /// Who called this program through a link named `tilt` means that program everywhere. Otherwise a
 /// `tilt` that is installed stays the one that is found; if there is none, a link to this program
 /// comes last.
 #[must_use]
-pub fn child_path(path: &str) -> Option<String> {
+fn child_path(path: &str) -> Option<String> {
     let found = find(path);
     let called = env::args_os().next().map(PathBuf::from)?;
     if let Some(folder) = folder_of_link(&called) {

@@ -36,6 +36,12 @@ fn a_trigger_with_dependencies_first_updates_those_that_never_ran() {
 }
 
 #[test]
+fn a_tiltfile_finds_the_engine_as_tilt() {
+    let tiltfile = "load('ext://min_tilt_version', 'min_tilt_version')\nmin_tilt_version('0.20')\n";
+    Project::new(tiltfile).json(&["alpha", "tiltfile-result"]);
+}
+
+#[test]
 fn without_an_engine_the_tiltfile_is_asked() {
     let project = project();
     let plan = project.json(&["plan", "--json"]);
