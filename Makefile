@@ -43,10 +43,10 @@ docker-test: tools build ## Run only what needs Docker, on an engine and a regis
 cluster-test: tools build ## Run only what needs Kubernetes, on a cluster of its own
 	$(CLUSTER) $(TEST) --test cluster
 
-.PHONY: cluster-test
-cluster-test: tools build ## Run what needs Kubernetes, on a cluster of its own
-	ENGINE_TESTS_NEED_ALL=1 scripts/cluster.sh run \
-	    $(CARGO) test --locked --release -p engine-kubernetes --test cluster
+.PHONY: faults
+faults: tools build ## Let everything go wrong with a cluster FAULT_ROUNDS times (default 20), and say how long it took
+	ENGINE_FAULT_ROUNDS=$${FAULT_ROUNDS:-20} ENGINE_FAULT_SECONDS=$${FAULT_SECONDS:-60} \
+	    $(CLUSTER) $(CARGO) test --locked --release -p engine --test cluster -- --nocapture --test-threads 6 faults
 
 .PHONY: lint
 lint: ## Check format, lints and documentation, with warnings denied

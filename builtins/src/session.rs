@@ -43,6 +43,8 @@ pub struct Request {
     /// The cluster that an earlier evaluation was about, if this one must be about it too, whatever the environment
     /// says by now.
     pub cluster: Option<KubeCluster>,
+    /// A kubeconfig that has the context, should the user's have it no more.
+    pub kept_kubeconfig: Option<String>,
     /// Whether the kubeconfig for children is wanted.
     pub pin_kubeconfig: bool,
     /// Whether to note how long each builtin took.
@@ -72,6 +74,7 @@ impl Request {
             is_extension: false,
             use_cache: true,
             cluster: None,
+            kept_kubeconfig: None,
             pin_kubeconfig: false,
             record_timings: false,
             start_time: crate::golang::time::now_rfc3339(),
@@ -135,7 +138,10 @@ impl Session {
         Self {
             kubeconfig_paths: match request.cluster.as_ref().and_then(|it| it.path.clone()) {
                 Some(path) => vec![path],
-                None => kube_config::paths(host.env("KUBECONFIG").as_deref(), &home),
+                None => {
+                    let own = kube_config::paths(host.env("KUBECONFIG").as_deref(), &home);
+                    own.into_iter().chain(request.kept_kubeconfig.clone()).collect()
+                }
             },
             home,
             request,

@@ -54,6 +54,7 @@ mod pods;
 mod present;
 mod prune;
 mod requests;
+mod retries;
 mod rollout;
 mod services;
 mod settings;

@@ -27,6 +27,8 @@ impl Reason {
     pub const DEPS: Self = Self(512);
     /// Its cluster went away during the last update, and is back. Tilt has no such reason.
     pub const OUTAGE: Self = Self(1024);
+    /// What stood in the way of the last update is gone. Tilt has no such reason.
+    pub const RETRY: Self = Self(2048);
 
     const TRIGGERS: [Self; 4] =
         [Self::TRIGGER_WEB, Self::TRIGGER_CLI, Self::TRIGGER_HUD, Self::TRIGGER_UNKNOWN];
@@ -67,6 +69,7 @@ impl Reason {
             Self::ARGS => "Tilt Args",
             Self::DEPS => "Dependency Updated",
             Self::OUTAGE => "Retry After Outage",
+            Self::RETRY => "Retry",
             _ => "",
         }
     }
@@ -81,7 +84,8 @@ impl fmt::Display for Reason {
             return f.write_str(Self::INITIAL.words());
         }
         let mut separator = "";
-        for reason in [Self::FILES, Self::CONFIG, Self::DEPS, Self::ARGS, Self::OUTAGE] {
+        for reason in [Self::FILES, Self::CONFIG, Self::DEPS, Self::ARGS, Self::OUTAGE, Self::RETRY]
+        {
             if self.has(reason) {
                 write!(f, "{separator}{}", reason.words())?;
                 separator = " | ";
@@ -107,6 +111,7 @@ mod tests {
             (Reason::TRIGGER_WEB.with(Reason::TRIGGER_CLI), "Web Trigger"),
             (Reason::ARGS, "Tilt Args"),
             (Reason::CONFIG.with(Reason::OUTAGE), "Config Changed | Retry After Outage"),
+            (Reason::FILES.with(Reason::RETRY), "Changed Files | Retry"),
         ] {
             assert_eq!(reason.to_string(), words);
         }

@@ -202,6 +202,8 @@ pub struct Resource {
     pub config_change: Option<ConfigChange>,
     /// Since when an update is to run again that failed because its cluster went away.
     pub cut_off: Option<Time>,
+    /// Since when an update is to run again because what stood in its way is gone.
+    pub retry: Option<Time>,
     /// Why it is in the trigger queue, if it is.
     pub triggered: Reason,
     /// A trigger that waits for the dependencies, whether or not it ran before.
@@ -251,6 +253,7 @@ impl Resource {
             pending: Vec::new(),
             config_change: None,
             cut_off: None,
+            retry: None,
             triggered: Reason::default(),
             gated: false,
             last_success: None,
@@ -312,7 +315,7 @@ impl Resource {
 
     fn waiting_times(&self) -> impl Iterator<Item = Time> {
         let of_config = self.config_change.as_ref().map(|it| it.at);
-        self.pending.iter().map(|it| it.at).chain(of_config).chain(self.cut_off)
+        self.pending.iter().map(|it| it.at).chain(of_config).chain(self.cut_off).chain(self.retry)
     }
 
     /// Since when something has been waiting that no update has begun to consume.
@@ -332,6 +335,9 @@ impl Resource {
         }
         if self.cut_off.is_some() {
             reason = reason.with(Reason::OUTAGE);
+        }
+        if self.retry.is_some() {
+            reason = reason.with(Reason::RETRY);
         }
         if !self.has_started_once() && self.is_auto_init() {
             reason = reason.with(Reason::INITIAL);

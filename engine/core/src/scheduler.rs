@@ -198,6 +198,7 @@ impl Scheduler {
             }
             Event::StopRequested { resource, at } => self.stop_requested(&resource, at),
             Event::UpdateEnded { id, error } => self.update_ended(now, id, error),
+            Event::RetryDue { resource, id } => self.retry_due(now, &resource, id),
             Event::FellBack { id } => self.fell_back(now, id),
             Event::ServeStarted { id, pid } => self.serve_started(now, id, pid),
             Event::ServeReady { id, is_ready } => self.serve_ready(now, id, is_ready),
@@ -235,6 +236,7 @@ impl Scheduler {
             resource.history.clear();
             resource.pending.clear();
             resource.cut_off = None;
+            resource.retry = None;
             resource.triggered = Reason::default();
             resource.gated = false;
             resource.wants_since = None;
@@ -269,6 +271,21 @@ impl Scheduler {
             let (id, resource) = (update.id, Arc::clone(name));
             self.actions.push(Action::CancelUpdate { id, resource });
         }
+    }
+
+    /// The last update of a resource runs again.
+    fn retry_due(&mut self, now: Time, name: &ResourceName, id: UpdateId) {
+        let Some(&at) = self.index.get(name) else { return };
+        let resource = &mut self.resources[at];
+        let Some(last) = resource.history.front().filter(|it| it.id == id) else { return };
+        if resource.current.is_some() || resource.is_disabled() {
+            return;
+        }
+        if resource.config_change.is_none() {
+            resource.config_change.clone_from(&last.config);
+        }
+        resource.retry = Some(now);
+        self.touch(at);
     }
 
     fn update_ended(&mut self, now: Time, id: UpdateId, error: Option<String>) {

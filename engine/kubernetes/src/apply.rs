@@ -8,6 +8,7 @@ mod ownership;
 mod patch;
 mod server_side;
 mod shape;
+mod trial;
 mod wanted;
 
 use std::{
@@ -67,6 +68,17 @@ pub struct Applied {
     pub n_writes: usize,
     /// What went wrong first.
     pub error: Option<String>,
+    /// The same, with the object that it went wrong with.
+    pub failure: Option<Failure>,
+}
+
+/// An object that could not be applied.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The object as it was wanted.
+    pub object: Value,
+    /// What went wrong.
+    pub error: KubernetesError,
 }
 
 /// A field that somebody else changed, and that was left alone.
@@ -222,7 +234,11 @@ impl Run<'_> {
                     applied.kept.extend(kept);
                     done.push((place, object));
                 }
-                Err(error) => applied.error = applied.error.take().or(Some(error)),
+                Err(failure) if applied.error.is_none() => {
+                    applied.error = Some(failure.error.to_string());
+                    applied.failure = Some(failure);
+                }
+                Err(_) => {}
             }
             if applied.error.is_none() {
                 running.extend(waiting.next());
@@ -231,19 +247,21 @@ impl Run<'_> {
     }
 
     /// Applies one object within its time.
-    async fn upsert(&self, entry: Entry) -> (usize, Result<(Value, Vec<Kept>), String>) {
+    async fn upsert(&self, entry: Entry) -> (usize, Result<(Value, Vec<Kept>), Failure>) {
         let place = entry.place;
-        let key = ObjectKey::of(&entry.object);
+        let (key, object) = (ObjectKey::of(&entry.object), entry.object.clone());
         let timeout = self.options.timeout;
         let result = match tokio::time::timeout(timeout, self.upsert_in_time(entry, &key)).await {
-            Ok(result) => result.map_err(|error| error.to_string()),
+            Ok(result) => result,
             Err(_) => {
                 let timeout = GoDuration(i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX));
                 let (kind, name) = (key.kind, key.name);
-                Err(format!("Killed kubectl. Hit timeout of {timeout} applying {kind}/{name}."))
+                let text =
+                    format!("Killed kubectl. Hit timeout of {timeout} applying {kind}/{name}.");
+                Err(KubernetesError::Unreachable(text))
             }
         };
-        (place, result)
+        (place, result.map_err(|error| Failure { object, error }))
     }
 
     async fn upsert_in_time(
@@ -266,9 +284,15 @@ impl Run<'_> {
         };
         let wanted = Wanted::new(self.cluster, resource, object);
         let Self { cluster, options, say, n_writes } = self;
-        let mut upsert = Upsert { cluster, options, say, wanted, n_writes, kept: Vec::new() };
-        let object = upsert.run(seen).await?;
-        Ok((object, upsert.kept))
+        let (kept, is_again) = (Vec::new(), false);
+        let mut upsert = Upsert { cluster, options, say, wanted, n_writes, kept, is_again };
+        let mut result = upsert.run(seen).await;
+        if matches!(result, Err(KubernetesError::Unreachable(_))) {
+            // Nobody knows whether it was done. Looking again and doing what is left cannot do harm.
+            upsert.is_again = true;
+            result = upsert.run(Seen::Nothing).await;
+        }
+        Ok((result?, upsert.kept))
     }
 }
 

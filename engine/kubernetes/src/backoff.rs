@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// The longest wait for an API server that is away: who works with a cluster notices soon that it is back.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
 /// Waits that grow by a factor of two up to a limit, with a little chance so that many do not come back at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {

@@ -108,6 +108,22 @@ impl Cluster {
         &self.inner.client
     }
 
+    /// No answer came in time: connections that are open are not used any more.
+    pub(crate) fn distrust(&self) {
+        self.inner.pin.distrust();
+    }
+
+    /// Tells whenever the connections that are open may be dead.
+    pub(crate) fn distrusts(&self) -> tokio::sync::watch::Receiver<usize> {
+        self.inner.pin.distrusts()
+    }
+
+    /// No answer came for too long; connections that are open are not used any more.
+    pub(crate) fn silence(&self) -> KubernetesError {
+        self.distrust();
+        KubernetesError::silence()
+    }
+
     /// Asks the API server for its version, which is also how it is seen that it can be reached.
     ///
     /// # Errors
@@ -133,6 +149,22 @@ impl Cluster {
         match connection::uid_of_answer(code, &body).map_err(KubernetesError::Unreachable)? {
             Some(uid) => Ok(Identity::Uid(uid)),
             None => Ok(Identity::of_server(self.server(), self.inner.roots.as_deref())),
+        }
+    }
+
+    /// Makes sure that the cluster that answers is the pinned one, for those who go there by another way.
+    ///
+    /// # Errors
+    /// If another one answers, or none.
+    pub async fn verify(&self) -> Result<(), KubernetesError> {
+        let found = self.identity().await?;
+        match self.pinned().filter(|it| **it != found) {
+            None => Ok(()),
+            Some(pinned) => Err(KubernetesError::OtherCluster {
+                server: self.server().to_owned(),
+                pinned: pinned.to_string(),
+                found: found.to_string(),
+            }),
         }
     }
 

@@ -28,6 +28,7 @@ use kube::{
     Config,
     client::{Body, ConfigExt},
 };
+use tokio::sync::watch;
 use tower::{BoxError, Layer, Service, util::option_layer};
 
 use crate::{Identity, KubernetesError};
@@ -47,6 +48,8 @@ pub(crate) struct Pin {
     server: String,
     /// The path that all requests start with; mostly empty.
     prefix: String,
+    /// How often no answer came on a connection that seemed to be well.
+    distrusts: watch::Sender<usize>,
 }
 
 impl Pin {
@@ -56,7 +59,18 @@ impl Pin {
             credentials: Mutex::default(),
             server: config.cluster_url.to_string(),
             prefix: config.cluster_url.path().trim_end_matches('/').to_owned(),
+            distrusts: watch::Sender::new(0),
         }
+    }
+
+    /// No answer came on a connection; as all of them took the same way, none that is open is used any more.
+    pub(crate) fn distrust(&self) {
+        self.distrusts.send_modify(|it| *it += 1);
+    }
+
+    /// Tells whenever the connections that are open may be dead.
+    pub(crate) fn distrusts(&self) -> watch::Receiver<usize> {
+        self.distrusts.subscribe()
     }
 
     /// Pins an identity; the first one stays.
@@ -95,11 +109,14 @@ pub(crate) fn connect(config: &Config) -> Result<(kube::Client, Arc<Pin>), Kuber
     let connector = tls::connector(config, dial)?;
     let mut builder = Pool::builder(TokioExecutor::new());
     builder.pool_idle_timeout(IDLE).pool_timer(TokioTimer::new());
-    let pools = Pools {
-        open: builder.build(Verified::new(connector.clone(), None)),
-        pinned: builder.build(Verified::new(connector, Some(Arc::clone(&pin)))),
-        pin: Arc::clone(&pin),
+    let verifying = Arc::clone(&pin);
+    let make = move || {
+        let open = builder.build(Verified::new(connector.clone(), None));
+        let verified = Verified::new(connector.clone(), Some(Arc::clone(&verifying)));
+        Pair { open, pinned: builder.build(verified) }
     };
+    let pair = Mutex::new((0, make()));
+    let pools = Pools { pair: Arc::new(pair), make: Arc::new(make), pin: Arc::clone(&pin) };
     let stack = config.extra_headers_layer().map_err(problem)?.layer(pools);
     let stack = option_layer(config.auth_layer().map_err(problem)?).layer(stack);
     let stack = config.base_uri_layer().layer(stack);
@@ -108,14 +125,35 @@ pub(crate) fn connect(config: &Config) -> Result<(kube::Client, Arc<Pin>), Kuber
 
 /// The connections made before the cluster was pinned, and those made after.
 #[derive(Clone)]
-struct Pools<C> {
+struct Pair<C> {
     open: Pool<C, Body>,
     pinned: Pool<C, Body>,
+}
+
+/// All connections that are open and trusted.
+#[derive(Clone)]
+struct Pools<C> {
+    /// And how often connections were distrusted before these.
+    pair: Arc<Mutex<(usize, Pair<C>)>>,
+    make: Arc<dyn Fn() -> Pair<C> + Send + Sync>,
     pin: Arc<Pin>,
+}
+
+impl<C: Clone> Pools<C> {
+    /// The connections to use.
+    fn trusted(&self) -> Pair<C> {
+        let n_distrusts = *self.pin.distrusts.borrow();
+        let mut pair = self.pair.lock().unwrap_or_else(PoisonError::into_inner);
+        if pair.0 != n_distrusts {
+            *pair = (n_distrusts, (self.make)());
+        }
+        pair.1.clone()
+    }
 }
 
 impl<C> Service<Request<Body>> for Pools<C>
 where
+    C: Clone,
     Pool<C, Body>: Service<Request<Body>, Response = Response<Incoming>, Error = PoolError>
         + Clone
         + Send
@@ -134,7 +172,8 @@ where
         self.pin.remember(request.headers());
         let is_pinned =
             self.pin.get().is_some() && request.extensions().get::<AnyCluster>().is_none();
-        let pool = if is_pinned { &mut self.pinned } else { &mut self.open };
+        let Pair { open, pinned } = self.trusted();
+        let mut pool = if is_pinned { pinned } else { open };
         let answer = pool.call(request);
         Box::pin(async move { answer.await.map_err(Into::into) })
     }

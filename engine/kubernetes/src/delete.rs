@@ -15,6 +15,9 @@ use crate::{
 /// How many objects are deleted at once.
 const AT_ONCE: usize = 16;
 
+/// How long the answer to one deletion may take.
+const ANSWER: Duration = Duration::from_secs(12);
+
 /// How objects are deleted.
 #[derive(Clone, Debug)]
 pub struct DeleteOptions {
@@ -80,7 +83,7 @@ impl Cluster {
         for key in &keys {
             say(&format!("→ {}/{}", key.kind, key.name));
         }
-        let late = || KubernetesError::Request("context deadline exceeded".to_owned());
+        let late = || KubernetesError::Unreachable("context deadline exceeded".to_owned());
         let failed = |error: KubernetesError| error.during("kubernetes delete");
         let deleted = tokio::time::timeout(options.timeout, self.delete_all(keys, options)).await;
         let doomed = deleted.unwrap_or_else(|_| Err(late())).map_err(failed)?;
@@ -141,7 +144,7 @@ impl Cluster {
             "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background",
         });
         let body = body.to_string().into();
-        let call = Call::write(Method::DELETE, path, "application/json", body);
+        let call = Call::write(Method::DELETE, path, "application/json", body).within(ANSWER);
         let pending = Pending::new(self, Verb::Delete, key, cause);
         let answer = self.send(&call).await;
         pending.ended(&answer);

@@ -136,7 +136,7 @@ impl Cluster {
     ) -> Result<T, KubernetesError> {
         match timeout(ANSWER, answer).await {
             Ok(answer) => answer.map_err(|it| self.failure(it)),
-            Err(_) => Err(KubernetesError::silence()),
+            Err(_) => Err(self.silence()),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::stream::{Incoming, Messages, Outgoing, channels};
 use crate::{Cluster, KubernetesError};
 
 /// How long the API server may take to start a command.
-const ANSWER: Duration = Duration::from_secs(30);
+const ANSWER: Duration = Duration::from_secs(10);
 /// How much may wait in each stream.
 const BUFFER: usize = 256 * 1024;
 const STDIN: u8 = 0;
@@ -124,7 +124,7 @@ impl Cluster {
             .map_err(|it| KubernetesError::Request(it.to_string()))?;
         let connection = match timeout(ANSWER, self.client().connect(request)).await {
             Ok(connection) => connection.map_err(|it| self.failure(it))?,
-            Err(_) => return Err(KubernetesError::silence()),
+            Err(_) => return Err(self.silence()),
         };
         let can_close = connection.supports_stream_close();
         let (sink, stream) = channels(connection);

@@ -15,13 +15,12 @@ use kube::Api;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, LONGEST_WAIT};
 use crate::{Cluster, KubernetesError};
 use listen::Listeners;
 
-/// The waits between tries.
+/// The first wait between tries.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
-const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// A try that lasted this long was a good one.
 const GOOD: Duration = Duration::from_secs(1);
 /// How long an answer may take.
@@ -112,7 +111,7 @@ impl Place {
         let pod = match timeout(ANSWER, api.get(&self.pod)).await {
             Ok(Ok(pod)) => pod,
             Ok(Err(error)) => return Err(upgrade_error(&self.cluster.failure(error))),
-            Err(_) => return Err(upgrade_error(&KubernetesError::silence())),
+            Err(_) => return Err(upgrade_error(&self.cluster.silence())),
         };
         match pod.status.and_then(|it| it.phase).as_deref() {
             Some("Running") => Ok(()),

@@ -23,7 +23,7 @@ mod stream;
 mod tracker;
 mod wait;
 
-pub use apply::{Applied, ApplyOptions, Drift, Kept};
+pub use apply::{Applied, ApplyOptions, Drift, Failure, Kept};
 pub use audit::{Sink, Verb, Write, WriteOutcome};
 pub use cluster::{Cluster, ServerVersion};
 pub use delete::{DeleteOptions, DeleteOrder};

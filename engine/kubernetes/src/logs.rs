@@ -14,7 +14,7 @@ use kube::Api;
 use kube::api::LogParams;
 use tokio::time::{sleep, timeout};
 
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, LONGEST_WAIT};
 use crate::pods::normal_id;
 use crate::{Cluster, KubernetesError};
 use lines::Lines;
@@ -72,7 +72,7 @@ pub async fn read_log(
 ) {
     let api: Api<Pod> = Api::namespaced(cluster.client().clone(), &of.namespace);
     let mut lines = Lines::new(of.since);
-    let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(8));
+    let mut backoff = Backoff::new(Duration::from_millis(500), LONGEST_WAIT);
     let mut silence = SILENCE;
     let mut said = None;
     loop {
@@ -115,7 +115,7 @@ async fn run(cluster: &Cluster, api: &Api<Pod>, of: &ContainerLog) -> Result<Run
         Ok(Ok(Some(pod))) => pod,
         Ok(Ok(None)) => return Ok(Run::Gone),
         Ok(Err(error)) => return Err(cluster.failure(error)),
-        Err(_) => return Err(KubernetesError::silence()),
+        Err(_) => return Err(cluster.silence()),
     };
     let status = pod.status.unwrap_or_default();
     let groups = [
@@ -176,12 +176,17 @@ async fn read(
             return End::Done;
         }
         Ok(Err(error)) => return End::Failed(cluster.failure(error)),
-        Err(_) => return End::Failed(KubernetesError::silence()),
+        Err(_) => return End::Failed(cluster.silence()),
     };
     let mut stream = std::pin::pin!(stream);
     let mut chunk = vec![0; 32 * 1024];
+    let mut distrusts = cluster.distrusts();
     let end = loop {
-        match timeout(silence, stream.read(&mut chunk)).await {
+        let read = tokio::select! {
+            read = timeout(silence, stream.read(&mut chunk)) => read,
+            Ok(()) = distrusts.changed() => return End::Silent,
+        };
+        match read {
             Ok(Ok(0)) => break End::Done,
             Ok(Ok(n)) => emit(write, &lines.feed(&chunk[..n])),
             Ok(Err(error)) => return End::Failed(KubernetesError::Unreachable(error.to_string())),

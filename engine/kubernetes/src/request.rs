@@ -231,6 +231,7 @@ impl Cluster {
         match tokio::time::timeout(call.bound, answer).await {
             Ok(answer) => answer.map_err(|it| unreachable(&words(), self.server(), &it)),
             Err(_) => {
+                self.distrust();
                 let text = format!("{}: context deadline exceeded", words());
                 Err(KubernetesError::Unreachable(text))
             }

@@ -1,6 +1,7 @@
 //! Updates that deploy to Kubernetes: images first, then the objects that run them.
 
 pub mod command;
+pub mod obstacle;
 pub mod result;
 
 use std::{
@@ -20,6 +21,7 @@ use super::{
     images::{Built, Images, Plan},
     pipeline::{Pipeline, Step},
 };
+use obstacle::Obstacle;
 
 /// How long it takes until an apply is given up, if the Tiltfile does not say.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -54,13 +56,32 @@ pub struct Deployed {
     pub by_command: bool,
 }
 
+/// Why an update failed.
+#[derive(Clone, Debug)]
+pub struct UpdateError {
+    /// The words that it ends with.
+    pub text: String,
+    /// What stands in its way, if that may go by itself.
+    pub obstacle: Option<Obstacle>,
+}
+
+impl From<String> for UpdateError {
+    fn from(text: String) -> Self {
+        Self { text, obstacle: None }
+    }
+}
+
 /// Updates a resource. What goes wrong is said in the words that the update ends with.
-pub async fn update(order: Order, tools: &Tools, report: impl Fn(Report)) -> Result<(), String> {
+pub async fn update(
+    order: Order,
+    tools: &Tools,
+    report: impl Fn(Report),
+) -> Result<(), UpdateError> {
     let log = order.log.clone();
     let updated = build_and_deploy(order, tools, report).await;
-    if let Err(error) = &updated {
-        log.info(&format!("got unexpected error during build/deploy: {error}"));
-        if error.ends_with('\n') {
+    if let Err(UpdateError { text, .. }) = &updated {
+        log.info(&format!("got unexpected error during build/deploy: {text}"));
+        if text.ends_with('\n') {
             log.info("");
         }
     }
@@ -71,9 +92,9 @@ async fn build_and_deploy(
     order: Order,
     tools: &Tools,
     report: impl Fn(Report),
-) -> Result<(), String> {
+) -> Result<(), UpdateError> {
     let DeployTarget::Kubernetes(target) = &order.manifest.deploy_target else {
-        return Err("only Kubernetes resources can be deployed to a cluster".to_owned());
+        return Err("only Kubernetes resources can be deployed to a cluster".to_owned().into());
     };
     let all = order.manifest.image_targets.as_deref().unwrap_or_default();
     let plan = match &tools.images {
@@ -106,7 +127,8 @@ async fn build_and_deploy(
     let deploy = Deploy { target, order: &order, tools, images: all, built: &built };
     let result = deploy.run(&step).await;
     let error = result.as_ref().err().cloned();
-    report(Report::Deployed { started, result: result.map(Box::new) });
+    let result = result.map(Box::new).map_err(|it| it.text);
+    report(Report::Deployed { started, result });
     drop(step);
     match error {
         Some(error) => Err(error),
@@ -122,13 +144,13 @@ async fn force_delete(target: &KubernetesTarget, tools: &Tools, cause: &str, ste
     step.say("Beginning force update");
     let deleted = if target.yaml.is_empty() {
         match &target.delete_cmd {
-            Some(cmd) => {
+            Some(cmd) if tools.cluster.verify().await.is_ok() => {
                 // A command that knows how to start anew without deleting first can tell this from `down`.
                 let mut cmd = cmd.clone();
                 cmd.env.get_or_insert_default().push(FORCE_UPDATE.to_owned());
                 command::delete(&cmd, &tools.surroundings, timeout(target), &step.output()).await
             }
-            None => Ok(()),
+            _ => Ok(()),
         }
     } else {
         match kubernetes::parse(&target.yaml) {
@@ -171,9 +193,12 @@ struct Deploy<'a> {
 }
 
 impl Deploy<'_> {
-    async fn run(&self, step: &Step) -> Result<Deployed, String> {
+    async fn run(&self, step: &Step) -> Result<Deployed, UpdateError> {
         let input_hash = result::input_hash(self.target, self.built);
         if let Some(cmd) = self.target.apply_cmd.as_ref().filter(|_| self.target.yaml.is_empty()) {
+            // A command knows the cluster by its address only.
+            let verified = self.tools.cluster.verify().await;
+            verified.map_err(|it| obstacle::of_error(&it))?;
             let env = self.image_env();
             let limit = timeout(self.target);
             let surroundings = &self.tools.surroundings;
@@ -193,10 +218,10 @@ impl Deploy<'_> {
         order::sort_for_apply(&mut sorted);
         let sorted = sorted.into_iter().map(kubernetes::Object::into_value).collect();
         let applied = self.tools.cluster.apply(sorted, &options, &|line| step.say(line)).await;
-        if let Some(error) = applied.error {
+        if let Some(failure) = applied.failure {
             let tried: Vec<Value> = objects.iter().map(|it| it.value().clone()).collect();
             told("Tried to apply objects to cluster:", &tried, step);
-            return Err(error);
+            return Err(obstacle::of(failure));
         }
         told("Objects applied to cluster:", &applied.objects, step);
         told_kept(&applied.kept, step);

@@ -18,6 +18,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use engine_core::live_update::{Container, Outcome, RunError, Update, permission_denied};
@@ -41,6 +42,9 @@ use sidecar::{End, Job};
 
 /// Pieces of a batch that wait for one container.
 const BACKLOG: usize = 4;
+
+/// How long a cluster that does not answer is left alone.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// Changes for some containers, and where they are to be written about.
 #[derive(Debug)]
@@ -131,8 +135,11 @@ impl LiveUpdate {
         let mut synced: Vec<Option<Synced>> = (0..n).map(|_| None).collect();
         let mut hopeless: Vec<usize> = Vec::new();
         let mut trying: Vec<usize> = (0..n).filter(|at| self.sidecars[*at].is_some()).collect();
-        for is_first in [true, false] {
+        let mut is_first = true;
+        let mut is_away = false;
+        while !trying.is_empty() {
             let mut again = Vec::new();
+            let mut away = None;
             for (at, end) in self.try_helpers(&trying, archive, deletions, is_first).await {
                 match end {
                     Ok(Some(End::Answered { answer, .. })) if answer.has_missing && is_first => {
@@ -140,6 +147,10 @@ impl LiveUpdate {
                     }
                     Ok(Some(End::Broke)) if is_first => again.push(at),
                     Ok(Some(End::Broke)) => hopeless.push(at),
+                    Ok(Some(End::Away(reason))) => {
+                        away = Some(reason);
+                        again.push(at);
+                    }
                     Ok(Some(End::Hopeless(reason))) => {
                         self.log.debug(&format!("Without a helper in the container: {reason}"));
                         hopeless.push(at);
@@ -152,6 +163,16 @@ impl LiveUpdate {
                 }
             }
             trying = again;
+            // Whoever was away may have broken off what came before that.
+            is_first = away.is_some();
+            if let Some(reason) = away {
+                if !std::mem::replace(&mut is_away, true) {
+                    self.log.warn(&format!(
+                        "The cluster does not answer, and gets the files as soon as it does: {reason}"
+                    ));
+                }
+                tokio::time::sleep(TRY_AGAIN).await;
+            }
         }
         let places: Vec<(Container, Place)> = hopeless
             .iter()

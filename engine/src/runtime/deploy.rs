@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::SystemTime};
 
 use engine_core::{
+    Event,
     reason::Reason,
     resource::{ResourceName, UpdateId},
 };
@@ -17,12 +18,13 @@ use super::{
     commands::{build_span, entry_line},
     docker::Seen,
     kubernetes,
+    retries::Retries,
     services::Applied,
     workloads::{self, Workload},
 };
 use crate::{
     api::kind,
-    deploy::{self, Order, Report, Tools, images::Built},
+    deploy::{self, Order, Report, Tools, images::Built, kubernetes::UpdateError},
 };
 
 /// Updates that run. Dropping them ends what they do.
@@ -30,6 +32,7 @@ use crate::{
 pub(super) struct Deploys {
     tasks: JoinSet<()>,
     running: HashMap<UpdateId, (ResourceName, AbortHandle)>,
+    pub(super) retries: Retries,
 }
 
 /// What became known of an update.
@@ -38,7 +41,9 @@ pub(super) enum Progress {
     /// It goes on.
     Report(Box<Report>),
     /// It has ended, with what went wrong.
-    Ended(Result<(), String>),
+    Ended(Result<(), UpdateError>),
+    /// What stood in its way is gone.
+    MayGoOn,
 }
 
 impl Runtime {
@@ -51,6 +56,7 @@ impl Runtime {
         is_full_rebuild: bool,
     ) {
         let Some(known) = self.scheduler.resource(resource) else { return };
+        self.deploys.retries.stop_waiting(resource);
         let order = Order {
             manifest: Arc::clone(&known.manifest),
             is_full_rebuild,
@@ -86,7 +92,7 @@ impl Runtime {
                 // Whoever hears of the end knows then what the reason was.
                 let _ = messages.send(Message::Docker(Seen::Lost(error.to_string())));
             }
-            send(Progress::Ended(ended));
+            send(Progress::Ended(ended.map_err(Into::into)));
         });
         self.deploys.running.insert(id, (Arc::clone(resource), task));
     }
@@ -115,7 +121,6 @@ impl Runtime {
                 && let Err(error) = kubernetes::health(&tools.cluster).await
             {
                 // Whoever hears of the end knows then what the reason was.
-                let error = kubernetes::in_words(&error);
                 let seen = kubernetes::Seen::Health(Err(error));
                 let _ = messages.send(Message::Kubernetes(link, seen));
             }
@@ -158,10 +163,15 @@ impl Runtime {
         resource: &ResourceName,
         progress: Progress,
     ) {
+        if matches!(progress, Progress::MayGoOn) {
+            let resource = Arc::clone(resource);
+            return self.step(Event::RetryDue { resource, id });
+        }
         if !self.deploys.running.contains_key(&id) {
             return;
         }
         match progress {
+            Progress::MayGoOn => {}
             Progress::Report(report) => self.take_report(resource, *report),
             Progress::Ended(result) => {
                 self.deploys.running.remove(&id);
@@ -169,9 +179,14 @@ impl Runtime {
                     self.doubt_cluster();
                 }
                 while self.deploys.tasks.try_join_next().is_some() {}
-                self.end_update(id, resource, result.err());
+                let (error, obstacle) = match result {
+                    Ok(()) => (None, None),
+                    Err(UpdateError { text, obstacle }) => (Some(text), obstacle),
+                };
+                self.end_update(id, resource, error);
                 self.observe(resource);
                 self.observe_pods(resource);
+                self.retry_without(id, resource, obstacle);
             }
         }
     }

@@ -5,15 +5,18 @@
 
 mod follower;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use builtins::api::KubeCluster;
 use engine_core::{Event, resource::Resource, tiltfile::MAIN};
 use engine_formats::docker::registry::Registry;
-use engine_kubernetes::{Cluster, Tracker};
+use engine_kubernetes::{Cluster, KubernetesError, Tracker};
 use engine_model::DeployTarget;
 use serde_json::json;
-use tokio::{sync::Notify, task::JoinSet};
+use tokio::{
+    sync::{Notify, watch},
+    task::JoinSet,
+};
 
 use super::{
     Message, Mode, Runtime, clock, forwards::ForwardSeen, names, pod_logs::LogSeen,
@@ -29,8 +32,12 @@ use crate::{
     },
 };
 
+pub(super) use follower::health;
+use follower::in_words;
 use follower::{Follower, Report};
-pub(super) use follower::{health, in_words};
+
+/// How long whoever got no answer leaves the cluster alone.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// What is known of clusters.
 #[derive(Default)]
@@ -55,8 +62,27 @@ struct Link {
     builder: Option<Result<Images, String>>,
     /// Makes the cluster be asked at once how it does.
     check: Arc<Notify>,
+    /// Whether another cluster answers where it was.
+    is_replaced: bool,
+    /// Tells who waits for it whether it can be used; closes when another one takes its place.
+    is_usable: watch::Sender<bool>,
     /// Looks after it; ends with it.
     _tasks: JoinSet<()>,
+}
+
+/// Waits for a cluster that is away.
+pub(super) struct Patience {
+    check: Arc<Notify>,
+    is_usable: watch::Receiver<bool>,
+}
+
+impl Patience {
+    /// Returns when it makes sense to try again what got no answer; nothing if it never will.
+    pub(super) async fn until_usable(&mut self) -> Option<()> {
+        self.check.notify_one();
+        tokio::time::sleep(TRY_AGAIN).await;
+        self.is_usable.wait_for(|it| *it).await.ok().map(drop)
+    }
 }
 
 /// What became known of a cluster.
@@ -66,7 +92,7 @@ pub(super) enum Seen {
     /// It could not be reached yet.
     Unreachable(String),
     /// It is well, or not.
-    Health(Result<(), String>),
+    Health(Result<(), KubernetesError>),
     /// Something about what was deployed.
     Tracked(engine_kubernetes::Seen),
     /// Something about the log of a container.
@@ -144,12 +170,9 @@ impl Runtime {
         };
         let Ok(text) = std::fs::read_to_string(&path) else { return };
         if is_again {
-            if self
-                .kubernetes
-                .link
-                .as_ref()
-                .is_some_and(|it| it.text == text && it.cluster.is_none())
-            {
+            // One that is away is waited for; what is to be deleted there is not forgotten.
+            let is_same = |it: &Link| it.text == text && !it.is_replaced;
+            if self.kubernetes.link.as_ref().is_some_and(is_same) {
                 return;
             }
             let log = self.logs.writer(MAIN, "cluster");
@@ -191,6 +214,8 @@ impl Runtime {
             images: None,
             builder: None,
             check,
+            is_replaced: false,
+            is_usable: watch::Sender::new(false),
             _tasks: tasks,
         };
         self.kubernetes.link = Some(link);
@@ -204,7 +229,12 @@ impl Runtime {
             Seen::Connected(connected) => self.cluster_connected(*connected),
             Seen::Unreachable(error) => self.cluster_is_lost(&not_connected(&error)),
             Seen::Health(Ok(())) => self.cluster_is_well(),
-            Seen::Health(Err(error)) => self.cluster_is_lost(&error),
+            Seen::Health(Err(error)) => {
+                if let Some(link) = &mut self.kubernetes.link {
+                    link.is_replaced = matches!(error, KubernetesError::OtherCluster { .. });
+                }
+                self.cluster_is_lost(&in_words(&error));
+            }
             Seen::Tracked(seen) => self.take_tracked(seen),
             Seen::Log(seen) => self.log_seen(seen),
             Seen::Forward(seen) => self.forward_seen(seen),
@@ -222,6 +252,7 @@ impl Runtime {
         let cluster = connected.cluster;
         link.tracker = Some(Tracker::new(cluster.clone(), since.unwrap_or_default(), report));
         link.cluster = Some(cluster);
+        link.is_usable.send_replace(true);
         let known = &link.known;
         let mut status = json!({
             "arch": connected.arch,
@@ -314,6 +345,7 @@ impl Runtime {
         let log = self.logs.writer(MAIN, "cluster");
         log.info("The Kubernetes cluster answers again");
         self.set_cluster_error(None);
+        self.tell_usable(true);
         self.step(Event::ClusterChanged { cluster: names::KUBERNETES, is_usable: true });
     }
 
@@ -347,6 +379,7 @@ impl Runtime {
         let log = self.logs.writer(MAIN, "cluster");
         log.error(&format!("Cluster status error: {error}"));
         self.set_cluster_error(Some(error));
+        self.tell_usable(false);
         // Even if nothing could be done with it before: `ci` gives up now.
         self.has_changed = true;
         self.step(Event::ClusterChanged { cluster: names::KUBERNETES, is_usable: false });
@@ -358,6 +391,18 @@ impl Runtime {
         {
             link.check.notify_one();
         }
+    }
+
+    fn tell_usable(&self, is_usable: bool) {
+        if let Some(link) = &self.kubernetes.link {
+            link.is_usable.send_replace(is_usable);
+        }
+    }
+
+    /// For those who have to do something with the cluster, also if it is away for a while.
+    pub(super) fn patience(&self) -> Option<Patience> {
+        let link = self.kubernetes.link.as_ref()?;
+        Some(Patience { check: Arc::clone(&link.check), is_usable: link.is_usable.subscribe() })
     }
 
     /// Which connection it is, for those who report of it.

@@ -127,6 +127,11 @@ impl Runtime {
         request.ci_timeout = self.settings.ci_timeout;
         request.pin_kubeconfig = true;
         request.cluster = self.pinned_cluster();
+        if self.has_pinned_cluster() && !self.context().is_empty() {
+            // One that is of no use any more is looked up anew, and by its name only.
+            request.context = Some(self.context().to_owned());
+            request.kept_kubeconfig.clone_from(&self.kubeconfig);
+        }
         request
     }
 

@@ -7,7 +7,7 @@ use engine_core::{
     resource::{PodPhase, PodSummary, ResourceName},
     status::RuntimeStatus,
 };
-use engine_kubernetes::{Pod, PodContainer, Seen};
+use engine_kubernetes::{Pod, PodCondition, PodContainer, Seen};
 use engine_model::PodReadiness;
 use serde_json::{Value, json};
 
@@ -42,6 +42,7 @@ impl Runtime {
         let Some(workload) = self.kubernetes.workloads.known.get_mut(&resource) else { return };
         let old = std::mem::replace(&mut workload.pods, pods);
         self.tell_restarts(&resource, &old);
+        self.tell_evictions(&resource, &old);
         self.show_discovery(&resource);
         self.stream_logs(&resource);
         self.forward_ports(&resource);
@@ -62,6 +63,18 @@ impl Runtime {
                 log.warn(&format!(
                     "Detected container restart. Pod: {pod}. Container: {container}."
                 ));
+            }
+        }
+    }
+
+    /// Says which pods have to go for the sake of others.
+    fn tell_evictions(&self, resource: &str, old: &[Pod]) {
+        let Some(workload) = self.workload(resource) else { return };
+        for pod in &workload.pods {
+            let before = old.iter().find(|it| it.uid == pod.uid).and_then(eviction);
+            if let Some(why) = eviction(pod).filter(|it| before.as_ref() != Some(it)) {
+                let log = self.logs.writer(resource, &names::pod_span(resource, &pod.name));
+                log.warn(&format!("Pod {} was evicted: {why}", pod.name));
             }
         }
     }
@@ -130,6 +143,15 @@ fn restarted<'a>(
         old.name == new.name && new.restarts > old.restarts
     };
     before.iter().zip(now).filter(is_restarted).map(|(_, new)| new)
+}
+
+/// Why a pod has to go although nobody who works on it wants that, if that is so.
+fn eviction(pod: &Pod) -> Option<String> {
+    let is_it = |it: &&PodCondition| it.kind == "DisruptionTarget" && it.status == "True";
+    if let Some(told) = pod.conditions.iter().find(is_it) {
+        return Some(format!("{} ({})", told.message, told.reason));
+    }
+    (pod.status == "Evicted").then(|| pod.errors.join("; "))
 }
 
 /// How a resource does, by what it waits for and its newest pod.
@@ -244,6 +266,21 @@ mod tests {
         assert_eq!(runtime_status(&nothing, None, PodReadiness::Ignore), Pending);
         let done = Workload { has_complete_job: true, ..deployed };
         assert_eq!(runtime_status(&done, None, PodReadiness::Succeeded), Ok);
+    }
+
+    #[test]
+    fn a_pod_that_is_evicted_says_by_whom() {
+        let mut evicted = pod("Running", crashed(), true);
+        assert_eq!(eviction(&evicted), None);
+        evicted.conditions.push(PodCondition {
+            kind: "DisruptionTarget".into(),
+            status: "True".into(),
+            reason: "EvictionByEvictionAPI".into(),
+            message: "Eviction API: evicting".into(),
+            ..PodCondition::default()
+        });
+        let why = "Eviction API: evicting (EvictionByEvictionAPI)";
+        assert_eq!(eviction(&evicted).as_deref(), Some(why));
     }
 
     #[test]

@@ -9,7 +9,9 @@ use std::{
 };
 
 use engine_core::resource::{Resource, ResourceName};
-use engine_kubernetes::{DeleteOptions, DeleteOrder, Interest, Kept, ObjectKey, Pod};
+use engine_kubernetes::{
+    DeleteOptions, DeleteOrder, Interest, Kept, KubernetesError, ObjectKey, Pod,
+};
 use engine_model::{ApplyCmd, DeployTarget, KubernetesTarget};
 use serde_json::{Value, json};
 use tokio::{sync::watch, task::JoinSet};
@@ -198,6 +200,7 @@ impl Runtime {
             return;
         }
         let Some(cluster) = self.cluster().cloned() else { return };
+        let Some(mut patience) = self.patience() else { return };
         let log = self.logs.writer(resource, &names::apply_span(resource));
         let cause = format!("{reason} of {resource}");
         let surroundings = self.surroundings_for(&cause);
@@ -222,12 +225,30 @@ impl Runtime {
                         cause,
                     };
                     let say = |line: &str| log.info(line);
-                    let deleted = cluster.delete(&objects, &options, &say).await;
-                    deleted.map_err(|error| error.to_string())
+                    loop {
+                        let error = match cluster.delete(&objects, &options, &say).await {
+                            Ok(()) => break Ok(()),
+                            Err(error) => error,
+                        };
+                        if !matches!(error, KubernetesError::Unreachable(_)) {
+                            break Err(error.to_string());
+                        }
+                        log.error(&format!(
+                            "Error {reason}: {error}\nIt is tried again when the cluster answers."
+                        ));
+                        if patience.until_usable().await.is_none() {
+                            return;
+                        }
+                    }
                 }
                 Deletion::Command(cmd) => {
                     let output = log.clone().into();
-                    command::delete(&cmd, &surroundings, DELETE_TIMEOUT, &output).await
+                    match cluster.verify().await {
+                        Ok(()) => {
+                            command::delete(&cmd, &surroundings, DELETE_TIMEOUT, &output).await
+                        }
+                        Err(error) => Err(error.to_string()),
+                    }
                 }
             };
             if let Err(error) = result {
@@ -240,6 +261,7 @@ impl Runtime {
     /// A resource is switched off, or gone: so is everything that it deployed.
     pub(super) fn workload_left(&mut self, resource: &ResourceName) {
         let is_gone = self.scheduler.resource(resource).is_none();
+        self.deploys.retries.stop_waiting(resource);
         let Some(workload) = self.kubernetes.workloads.known.get_mut(resource) else { return };
         let objects = std::mem::take(&mut workload.objects);
         let cmd = workload.delete_cmd.take();

@@ -1,12 +1,11 @@
 //! Objects are applied, their pods followed, and ports forwarded to them.
 
 use std::{
-    io::{Read, Write},
-    net::{TcpListener, TcpStream},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    net::TcpListener,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
-use crate::ground::{Project, config_map, deployment, get, until};
+use crate::ground::{Project, config_map, deployment, get, page, until};
 
 const TILTFILE: &str = "k8s_yaml('objects.yaml')\n";
 const SLEEP: &str = "echo it runs; exec sleep 1000";
@@ -125,7 +124,7 @@ fn ports_lead_to_the_pod_that_is_there_also_after_another_took_its_place() {
     let mut instance = project.up();
     until(&mut instance, "web", "ok", "ok");
     let pod = project.names("pods").remove(0);
-    instance.until("the pod answers", |_| page(port).trim() == pod);
+    instance.until("the pod answers", |_| page(port, "/").trim() == pod);
     let resource = get(&instance, "uiresource", "web");
     let url = format!("http://localhost:{port}/");
     assert_eq!(resource["status"]["endpointLinks"][0]["url"], url, "{resource}");
@@ -133,7 +132,7 @@ fn ports_lead_to_the_pod_that_is_there_also_after_another_took_its_place() {
     project.kubectl(&["delete", "pod", &pod, "--wait=false"]);
     instance.until("the next pod answers", |_| {
         let names = project.names("pods");
-        let answer = page(port);
+        let answer = page(port, "/");
         let answer = answer.trim();
         answer != pod && names.iter().any(|it| it == answer)
     });
@@ -149,14 +148,4 @@ fn a_container_that_is_started_again_is_noticed_and_its_log_goes_on() {
         log.contains("Detected container restart. Pod: web-")
             && log.matches("web │ run of web-").count() > 1
     });
-}
-
-/// What a web server on this machine answers; empty if it does not.
-fn page(port: u16) -> String {
-    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return String::new() };
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
-    let request = b"GET / HTTP/1.0\r\n\r\n";
-    let mut answer = String::new();
-    let _ = stream.write_all(request).and_then(|()| stream.read_to_string(&mut answer));
-    answer.split_once("\r\n\r\n").map_or(String::new(), |(_, body)| body.to_owned())
 }

@@ -2,7 +2,10 @@
 
 use std::{
     env, fs,
+    io::{Read, Write},
+    net::TcpStream,
     process::{Command, Output},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -147,4 +150,14 @@ pub(crate) fn until(instance: &mut Instance, resource: &str, update: &str, runti
 pub(crate) fn get(instance: &Instance, kind: &str, name: &str) -> Value {
     let answer = instance.client(&["get", kind, name, "-o", "json"]);
     serde_json::from_str(&answer).expect("it is JSON")
+}
+
+/// What a web server on this machine answers; empty if it does not.
+pub(crate) fn page(port: u16, path: &str) -> String {
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return String::new() };
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+    let request = format!("GET {path} HTTP/1.0\r\n\r\n");
+    let mut answer = String::new();
+    let _ = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_string(&mut answer));
+    answer.split_once("\r\n\r\n").map_or(String::new(), |(_, body)| body.to_owned())
 }

@@ -1,8 +1,11 @@
 //! `engine` on a real Kubernetes cluster: the one that `KUBECONFIG` names, which `scripts/cluster.sh` can start.
 
+#[path = "../support/control.rs"]
+mod control;
 mod deletion;
 mod deploy;
 mod examples;
+mod faults;
 mod ground;
 mod images;
 #[path = "../support/instance.rs"]
@@ -11,3 +14,5 @@ mod jobs;
 mod live_update;
 mod outage;
 mod safety;
+mod way;
+mod webhook;

@@ -1,91 +1,16 @@
 //! A cluster that is not there, goes away, and comes back; and another one in its place.
 
-use std::{
-    fs, io,
-    net::{Shutdown, TcpListener, TcpStream},
-    sync::{Arc, Mutex},
-    thread,
-};
-
 use crate::{
     ground::{Project, config_map, deployment, until},
     instance::Instance,
+    way::Way,
 };
 
 const TILTFILE: &str = "k8s_yaml('objects.yaml')\n";
 
-/// A way to the real cluster that can be cut.
-struct Way {
-    server: String,
-    listener: TcpListener,
-    is_open: Arc<Mutex<bool>>,
-    open: Arc<Mutex<Vec<TcpStream>>>,
-}
-
-impl Way {
-    /// A way that nobody can go yet, and the kubeconfig that leads there.
-    fn new() -> (Self, String) {
-        let path = std::env::var("KUBECONFIG").expect("it is set");
-        let text = fs::read_to_string(path).expect("it can be read");
-        let line = text.lines().find(|it| it.trim_start().starts_with("server:"));
-        let url = line.and_then(|it| it.split_once("server:")).expect("it names a server").1.trim();
-        let server = url.trim_start_matches("https://").to_owned();
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("it has an address").port();
-        let here = format!("https://127.0.0.1:{port}");
-        let way = Self { server, listener, is_open: Arc::default(), open: Arc::default() };
-        way.listen();
-        (way, text.replace(url, &here))
-    }
-
-    fn listen(&self) {
-        let listener = self.listener.try_clone().expect("it can be shared");
-        let (server, open) = (self.server.clone(), Arc::clone(&self.open));
-        let is_open = Arc::clone(&self.is_open);
-        // It ends with the test program.
-        thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                if !*is_open.lock().expect("no thread panics") {
-                    continue;
-                }
-                let Ok(server) = TcpStream::connect(&server) else { continue };
-                let mut open = open.lock().expect("no thread panics");
-                open.extend([client.try_clone(), server.try_clone()].into_iter().flatten());
-                forward(&client, &server);
-                forward(&server, &client);
-            }
-        });
-    }
-
-    /// From now on the cluster can be reached.
-    fn open(&self) {
-        *self.is_open.lock().expect("no thread panics") = true;
-    }
-
-    /// Nobody can reach the cluster any more, and those who did are cut off.
-    fn cut(&self) {
-        *self.is_open.lock().expect("no thread panics") = false;
-        for stream in self.open.lock().expect("no thread panics").drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-}
-
-fn forward(from: &TcpStream, to: &TcpStream) {
-    let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else { return };
-    thread::spawn(move || {
-        let _ = io::copy(&mut from, &mut to);
-        let _ = to.shutdown(Shutdown::Write);
-    });
-}
-
 /// A project that reaches the cluster by a way that can be cut.
 fn project(yaml: &str) -> Option<(Project, Way)> {
-    let project = Project::new(TILTFILE, yaml)?;
-    let (way, kubeconfig) = Way::new();
-    project.write("way", &kubeconfig);
-    let path = project.dir().join("way").display().to_string();
-    Some((project.with_env("KUBECONFIG", &path), way))
+    Way::project(TILTFILE, yaml)
 }
 
 fn hold(instance: &Instance, resource: &str) -> serde_json::Value {

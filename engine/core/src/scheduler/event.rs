@@ -98,6 +98,13 @@ pub enum Event {
         /// What went wrong, if anything.
         error: Option<String>,
     },
+    /// What stood in the way of an update may be gone.
+    RetryDue {
+        /// The resource.
+        resource: ResourceName,
+        /// Its last update; if there was another one since, that has seen for itself.
+        id: UpdateId,
+    },
     /// An update of running containers could not be done: everything is built instead.
     FellBack {
         /// Which update.

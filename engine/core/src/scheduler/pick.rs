@@ -63,6 +63,7 @@ impl Scheduler {
         let changes = std::mem::take(&mut resource.pending);
         let config = resource.config_change.take();
         resource.cut_off = None;
+        resource.retry = None;
         let mut files: Vec<Arc<str>> = config.iter().flat_map(|it| it.files.clone()).collect();
         let mut seen: HashSet<Arc<str>> = files.iter().cloned().collect();
         let mut changed: Vec<Arc<str>> = changes.iter().map(|it| Arc::clone(&it.path)).collect();

@@ -30,6 +30,10 @@ const JSON_PATCH: &str = "application/json-patch+json";
 /// How long a new namespace may take to get its service account and to count its quotas.
 const SETTLING: Duration = Duration::from_secs(5);
 
+/// How long the answer to a write may take at first. A connection that died would take it forever; whoever takes
+/// longer for other reasons has all of the time that is left when it is sent again.
+const FIRST_ANSWER: Duration = Duration::from_secs(12);
+
 /// How often a patch is made anew because others write at the same time.
 const MOST_ATTEMPTS: usize = 10;
 
@@ -55,6 +59,8 @@ pub(super) struct Upsert<'a> {
     pub(super) wanted: Wanted,
     pub(super) n_writes: &'a AtomicUsize,
     pub(super) kept: Vec<Kept>,
+    /// Whether no answer came before.
+    pub(super) is_again: bool,
 }
 
 impl Upsert<'_> {
@@ -110,6 +116,9 @@ impl Upsert<'_> {
         (self.say)(&format!(
             "Resource {name} is currently being deleted. Waiting 1m for deletion before retrying..."
         ));
+        for reason in what_holds(&object) {
+            (self.say)(&format!("What holds it: {reason}"));
+        }
         let patience = Duration::from_mins(1);
         let gone = self.cluster.wait_until_gone(&self.wanted.path(), name, patience).await;
         gone.map_err(again)?;
@@ -255,6 +264,7 @@ impl Upsert<'_> {
         let name = if verb == Verb::Create { "" } else { &key.name };
         let pending = Pending::new(self.cluster, verb, key, &self.options.cause);
         self.count();
+        let call = if self.is_again { call } else { call.within(FIRST_ANSWER) };
         let answer = self.cluster.send(&call.about(resource.qualified(), name)).await;
         pending.ended(&answer);
         answer
@@ -299,6 +309,26 @@ impl Wanted {
         }
         named
     }
+}
+
+/// Why an object that is being deleted is still there, as far as that can be seen.
+fn what_holds(object: &Value) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+    for finalizer in finalizers.into_iter().flatten().filter_map(Value::as_str) {
+        reasons.push(format!("finalizer {finalizer}"));
+    }
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    // Those of a namespace say what is left in it.
+    for condition in conditions.into_iter().flatten().filter(|it| it["status"] == "True") {
+        let kind = text(condition, "/type");
+        if kind.starts_with("NamespaceDeletion")
+            || kind.ends_with("Remaining") && kind.starts_with("Namespace")
+        {
+            reasons.push(text(condition, "/message").to_owned());
+        }
+    }
+    reasons
 }
 
 /// The line that says that an object is too large to be applied.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{KubernetesError, Verb, object::text, request::Call};
 
-const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
 const JSON_PATCH: &str = "application/json-patch+json";
 
 impl Upsert<'_> {

@@ -15,7 +15,6 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
 use super::{ANSWER, Place, upgrade_error};
-use crate::KubernetesError;
 use crate::stream::{Incoming, Messages, Outgoing, channels};
 
 const DATA: u8 = 0;
@@ -32,7 +31,7 @@ pub(super) async fn carry(socket: TcpStream, place: &Place, port: u16) -> Result
     let connection = match timeout(ANSWER, place.cluster.client().connect(request)).await {
         Ok(Ok(connection)) => connection,
         Ok(Err(error)) => return Err(upgrade_error(&place.cluster.failure(error))),
-        Err(_) => return Err(upgrade_error(&KubernetesError::silence())),
+        Err(_) => return Err(upgrade_error(&place.cluster.silence())),
     };
     let (sink, stream) = channels(connection);
     let (from_client, to_client) = socket.into_split();

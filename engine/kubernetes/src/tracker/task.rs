@@ -15,7 +15,7 @@ use super::model::{Found, Model};
 use super::owners::{self, Kinds, Readings};
 use super::watch::{Sight, Watch};
 use super::{Interests, Report, Seen};
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, LONGEST_WAIT};
 use crate::events::Happening;
 use crate::services::Service;
 use crate::{Cluster, KubernetesError, Pod};
@@ -75,7 +75,7 @@ impl Task {
             listed: BTreeMap::new(),
             reading: JoinSet::new(),
             kinds: Kinds::new(),
-            backoff: Backoff::new(Duration::from_millis(100), Duration::from_secs(10)),
+            backoff: Backoff::new(Duration::from_millis(100), LONGEST_WAIT),
             troubles: Troubles::default(),
         }
     }
@@ -147,6 +147,7 @@ impl Task {
                 wrap: move |sight| Message::Pods(Arc::clone(&here), sight),
                 sender: sender.clone(),
                 server: Arc::clone(&server),
+                distrusts: self.cluster.distrusts(),
             }
             .run(),
         );
@@ -158,6 +159,7 @@ impl Task {
                 wrap: move |sight| Message::Events(Arc::clone(&here), sight),
                 sender: sender.clone(),
                 server: Arc::clone(&server),
+                distrusts: self.cluster.distrusts(),
             }
             .run(),
         );
@@ -169,6 +171,7 @@ impl Task {
                 wrap: move |sight| Message::Services(Arc::clone(&here), sight),
                 sender: sender.clone(),
                 server: Arc::clone(&server),
+                distrusts: self.cluster.distrusts(),
             }
             .run(),
         );
@@ -234,6 +237,9 @@ impl Task {
     fn take_trouble<T>(&mut self, kind: &'static str, namespace: &Arc<str>, sight: Sight<T>) {
         match sight {
             Sight::Interrupted(trouble, pause) => {
+                if trouble == KubernetesError::silence() {
+                    self.cluster.distrust();
+                }
                 if let Some(warning) = self.troubles.begun(kind, namespace, &trouble, pause) {
                     (self.report)(Seen::Warning(warning));
                 }

@@ -8,11 +8,11 @@ use futures_util::StreamExt;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch as state};
 use tokio::time::timeout;
 
 use crate::KubernetesError;
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, LONGEST_WAIT};
 
 /// How long the API server keeps a watch open. It is short so that a connection that died without a word is noticed
 /// soon; a new watch then goes on where the last one stopped.
@@ -53,6 +53,8 @@ pub(super) struct Watch<K, T, M, F> {
     pub(super) sender: mpsc::Sender<M>,
     /// Where the API server is, for the words of errors.
     pub(super) server: Arc<str>,
+    /// Tells when connections that are open may be dead.
+    pub(super) distrusts: state::Receiver<usize>,
 }
 
 /// Nobody listens any more.
@@ -65,7 +67,7 @@ where
 {
     /// Watches until nobody listens.
     pub(super) async fn run(self) {
-        let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(8));
+        let mut backoff = Backoff::new(Duration::from_millis(500), LONGEST_WAIT);
         let mut version = None;
         let mut is_interrupted = false;
         loop {
@@ -110,8 +112,15 @@ where
         }
         backoff.reset();
         let mut events = std::pin::pin!(events);
+        let mut distrusts = self.distrusts.clone();
+        distrusts.mark_unchanged();
         // Silence ends a watch like the API server does: the next one goes on from the same version.
-        while let Ok(Some(event)) = timeout(SILENCE, events.next()).await {
+        loop {
+            let event = tokio::select! {
+                event = timeout(SILENCE, events.next()) => event,
+                Ok(()) = distrusts.changed() => break,
+            };
+            let Ok(Some(event)) = event else { break };
             let event = match event {
                 Ok(event) => event,
                 Err(error) => return Ok(Some(self.trouble(error))),
@@ -212,6 +221,7 @@ mod tests {
             wrap: |sight| sight,
             sender,
             server: Arc::from("https://server"),
+            distrusts: state::Sender::new(0).subscribe(),
         };
         let watch = tokio::spawn(watch.run());
         let mut seen = Vec::new();

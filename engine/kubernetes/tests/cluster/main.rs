@@ -3,6 +3,8 @@
 
 mod applying;
 mod connecting;
+#[path = "../../../tests/support/control.rs"]
+mod control;
 mod deleting;
 mod drift;
 mod escalating;

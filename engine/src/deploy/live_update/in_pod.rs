@@ -74,11 +74,13 @@ impl PodPlace {
     pub(super) async fn open(&self) -> Result<Session, SessionError> {
         let inside = match self.open_inside().await {
             Ok(session) => return Ok(session),
+            Err(error) if error.is_of_way() => return Err(error),
             Err(error) => error,
         };
         // Whoever cannot be helped either way is told about the first.
-        self.open_beside().await.map_err(|beside| {
-            SessionError::Ended(format!("{inside}; beside the container: {beside}"))
+        self.open_beside().await.map_err(|beside| match beside {
+            beside if beside.is_of_way() => beside,
+            beside => SessionError::Ended(format!("{inside}; beside the container: {beside}")),
         })
     }
 

@@ -26,8 +26,14 @@ pub(super) const HELPER: &str = ".engine-helper";
 /// Longer than any container needs to start a small program, even on a busy machine.
 pub(super) const START: Duration = Duration::from_secs(20);
 
-/// Longer than files take to be in place after all of them were sent.
-const ANSWER: Duration = Duration::from_secs(30);
+/// Longer than a few files take to be in place after all of them were sent.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long it may take until a piece is accepted at all.
+const ACCEPTED: Duration = Duration::from_secs(30);
+
+/// What is under way in buffers moves on with at least so many bytes in a second.
+const SLOWEST: u64 = 256 * 1024;
 
 /// Why there is no stream, or no longer one.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +54,13 @@ pub(super) enum SessionError {
     Ended(String),
     #[error("the helper cannot be understood: {0}")]
     Protocol(#[from] ProtocolError),
+}
+
+impl SessionError {
+    /// Whether nothing is known of the container, as its cluster does not answer.
+    pub(super) fn is_of_way(&self) -> bool {
+        matches!(self, Self::Kubernetes(KubernetesError::Unreachable(_)))
+    }
 }
 
 /// How a batch went.
@@ -145,13 +158,13 @@ impl Session {
         let Self { input, output, decoder, complaint, .. } = self;
         let (written, is_written) = oneshot::channel();
         let writing = async {
-            pass_on(input, pieces, runs).await;
-            let _ = written.send(());
+            let n_bytes = pass_on(input, pieces, runs).await;
+            let _ = written.send(n_bytes);
         };
         let reading = async {
             let mut silence = std::pin::pin!(async {
-                let _ = is_written.await;
-                tokio::time::sleep(ANSWER).await;
+                let n_bytes = is_written.await.unwrap_or_default();
+                tokio::time::sleep(ANSWER + Duration::from_secs(n_bytes / SLOWEST)).await;
             });
             let mut is_running = false;
             let mut answer = Answer::default();
@@ -185,9 +198,11 @@ impl Session {
     }
 }
 
-/// Writes a batch as it comes. Its end goes together with the last piece, so that a small one is one message.
-async fn pass_on(input: &mut Input, pieces: &mut mpsc::Receiver<Piece>, runs: &[Run]) {
+/// Writes a batch as it comes. Its end goes together with the last piece, so that a small one is one message. The
+/// answer is how many bytes there were.
+async fn pass_on(input: &mut Input, pieces: &mut mpsc::Receiver<Piece>, runs: &[Run]) -> u64 {
     let mut bytes = Vec::new();
+    let mut n_bytes = 0;
     while let Some(piece) = pieces.recv().await {
         let Piece::Messages(messages) = piece else {
             for run in runs {
@@ -197,19 +212,22 @@ async fn pass_on(input: &mut Input, pieces: &mut mpsc::Receiver<Piece>, runs: &[
             break;
         };
         if !bytes.is_empty() {
+            n_bytes += bytes.len();
             write(input, &bytes).await;
             bytes.clear();
         }
         bytes.extend_from_slice(&messages);
     }
     Request::Commit.encode(&mut bytes);
+    n_bytes += bytes.len();
     write(input, &bytes).await;
+    u64::try_from(n_bytes).unwrap_or(u64::MAX)
 }
 
 /// Writes to the helper. One that is gone is noticed by whoever waits for its answer.
 async fn write(input: &mut Input, bytes: &[u8]) {
     // A connection that is dead without knowing it takes some bytes, and then none.
-    let _ = tokio::time::timeout(ANSWER, async {
+    let _ = tokio::time::timeout(ACCEPTED, async {
         if input.write_all(bytes).await.is_ok() {
             let _ = input.flush().await;
         }

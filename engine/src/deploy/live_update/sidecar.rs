@@ -89,6 +89,8 @@ pub(super) enum End {
     Broke,
     /// There is no helper for this container, for this reason.
     Hopeless(String),
+    /// The cluster does not answer, for this reason; nothing is known of the container.
+    Away(String),
 }
 
 impl Sidecars {
@@ -173,6 +175,8 @@ enum State {
     Ready(Session),
     /// There was none at this time, for this reason.
     Hopeless(Instant, String),
+    /// The cluster did not answer, for this reason.
+    Away(String),
 }
 
 /// Does what is ordered, until nobody can order anything any more.
@@ -194,6 +198,7 @@ async fn serve(place: Place, mut orders: mpsc::Receiver<Order>) {
 async fn open(place: &Place) -> State {
     match place.open().await {
         Ok(session) => State::Ready(session),
+        Err(error) if error.is_of_way() => State::Away(error.to_string()),
         Err(error) => State::Hopeless(Instant::now(), error.to_string()),
     }
 }
@@ -202,7 +207,7 @@ impl State {
     /// Whether it makes sense to start a helper. What stood in the way may be gone after a while.
     fn is_due(&self) -> bool {
         match self {
-            Self::None => true,
+            Self::None | Self::Away(_) => true,
             Self::Ready(_) => false,
             Self::Hopeless(since, _) => since.elapsed() > TRY_AGAIN,
         }
@@ -229,6 +234,7 @@ async fn update(place: &Place, state: State, mut job: Job) -> State {
         State::Hopeless(since, reason) => {
             (State::Hopeless(since, reason.clone()), End::Hopeless(reason))
         }
+        State::Away(reason) => (State::None, End::Away(reason)),
         State::None => (State::None, End::Broke),
     };
     // Whoever ordered it may have stopped waiting.

@@ -22,8 +22,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 
 /// How often a cluster is asked how it does, and one that is not well.
-const CHECK_EVERY: Duration = Duration::from_secs(15);
-const CHECK_SOON: Duration = Duration::from_secs(2);
+const CHECK_EVERY: Duration = Duration::from_secs(5);
+const CHECK_SOON: Duration = Duration::from_secs(1);
 
 /// So many bad answers in a row make a cluster unusable.
 const BAD_ANSWERS: usize = 4;
@@ -111,7 +111,7 @@ impl Follower {
                     let is_other = matches!(error, KubernetesError::OtherCluster { .. });
                     if is_doubted || is_other || n_bad >= BAD_ANSWERS {
                         n_bad = n_bad.max(BAD_ANSWERS);
-                        (self.report)(Seen::Health(Err(in_words(&error))));
+                        (self.report)(Seen::Health(Err(error)));
                     }
                 }
             }
@@ -121,18 +121,11 @@ impl Follower {
 
 /// Whether the pinned cluster is there and well.
 pub(in crate::runtime) async fn health(cluster: &Cluster) -> Result<(), KubernetesError> {
-    let found = cluster.identity().await?;
-    if let Some(pinned) = cluster.pinned().filter(|it| **it != found) {
-        return Err(KubernetesError::OtherCluster {
-            server: cluster.server().to_owned(),
-            pinned: pinned.to_string(),
-            found: found.to_string(),
-        });
-    }
+    cluster.verify().await?;
     cluster.check_health().await
 }
 
-pub(in crate::runtime) fn in_words(error: &KubernetesError) -> String {
+pub(super) fn in_words(error: &KubernetesError) -> String {
     match error {
         KubernetesError::OtherCluster { .. } => format!(
             "{error}. Nothing is written there; if the cluster was made again, load the Tiltfile again \

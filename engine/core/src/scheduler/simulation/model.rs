@@ -133,8 +133,11 @@ impl Model {
             Event::ServeStarted { id, .. } => self.server_runs(*id),
             Event::ServeReady { id, is_ready } => self.server_is_ready(*id, *is_ready),
             Event::ServeEnded { id } => drop(self.servers.remove(id)),
-            // Clusters can be used from the start, and no image here has a live update.
-            Event::ClusterChanged { .. } | Event::FellBack { .. } | Event::TimePassed => {}
+            // Clusters can be used from the start and take all that comes, and no image here has a live update.
+            Event::ClusterChanged { .. }
+            | Event::RetryDue { .. }
+            | Event::FellBack { .. }
+            | Event::TimePassed => {}
             Event::RuntimeObserved { resource, is_satisfied, .. } => {
                 if let Some(it) = self.resources.get_mut(resource) {
                     it.was_ready |= is_satisfied;

@@ -321,3 +321,20 @@ fn what_docker_cuts_off_fails_and_runs_again_when_docker_is_back() {
         > fail web
     "#]]);
 }
+
+#[test]
+fn what_was_refused_runs_again_when_it_is_due_unless_another_update_ran_since() {
+    check(&expect![[r#"
+        > load web/compose
+          update web: Initial Build
+        > fail web
+        > retry web
+          update web: Retry
+        > retry web
+        > fail web
+        > off web
+        > retry web
+        > on web
+          update web: Initial Build
+    "#]]);
+}

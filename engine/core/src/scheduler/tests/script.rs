@@ -129,6 +129,10 @@ impl World {
             }
             "gone" => Event::ClusterChanged { cluster: "docker", is_usable: false },
             "back" => Event::ClusterChanged { cluster: "docker", is_usable: true },
+            "retry" => {
+                let id = self.updates[&resource];
+                Event::RetryDue { resource, id }
+            }
             "fell-back" => Event::FellBack { id: self.updates[&resource] },
             "run" => Event::ServeStarted { id: self.servers[&resource], pid: 7 },
             "ready" => Event::ServeReady { id: self.servers[&resource], is_ready: true },
