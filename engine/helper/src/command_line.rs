@@ -10,6 +10,8 @@ use std::{
     time::SystemTime,
 };
 
+use engine_helper::restart::WRAPPER;
+
 use crate::{
     place, serve,
     supervise::{self, OnExit, Options},
@@ -21,9 +23,6 @@ usage: engine-helper serve [--root=DIRECTORY]
        engine-helper touch FILE
        engine-helper run [--watch-file=FILE] [--on-exit=stop|wait] [--] PROGRAM [ARGUMENT...]
 ";
-
-/// Whoever starts the program under this name means `run`, with the flags that `restart_process` writes.
-const RESTART_WRAPPER: &str = "tilt-restart-wrapper";
 
 /// Something that can be asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,8 +76,10 @@ fn touch(file: &Path) -> io::Result<()> {
 fn parse(args: Vec<OsString>) -> Option<Command> {
     let mut args = args.into_iter();
     let name = PathBuf::from(args.next()?);
-    if name.file_name().is_some_and(|it| it == RESTART_WRAPPER) {
-        return parse_run(args.collect());
+    // Under this name it has the flags that `restart_process` writes, or serves the container that it is in.
+    if name.file_name().is_some_and(|it| it == WRAPPER) {
+        let args: Vec<OsString> = args.collect();
+        return if args == ["--serve"] { Some(Command::Serve(None)) } else { parse_run(args) };
     }
     match args.next()?.to_str()? {
         "serve" => parse_serve(&args.collect::<Vec<_>>()),
@@ -203,5 +204,6 @@ mod tests {
             parse_text("/tilt-restart-wrapper --watch_file=/w --entr_path=/entr a"),
             Some(options(Some("/w"), OnExit::Stop, &["a"]))
         );
+        assert_eq!(parse_text("/tilt-restart-wrapper --serve"), Some(Command::Serve(None)));
     }
 }

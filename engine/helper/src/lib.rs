@@ -6,3 +6,4 @@
 #[cfg(carries_helper)]
 pub mod carried;
 pub mod protocol;
+pub mod restart;

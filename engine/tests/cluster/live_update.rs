@@ -122,10 +122,14 @@ fn commands_run_in_pods_and_their_errors_are_no_reason_for_a_build() {
     assert_eq!(pods(&project), before, "they were replaced:\n{}", instance.log());
 }
 
-/// A program that sleeps, and needs nothing.
+/// A program that says which file it found and sleeps, and needs nothing.
 fn sleeper(dir: &std::path::Path) -> bool {
     let source = dir.join("sleeper.rs");
-    fs::write(&source, "fn main() { loop { std::thread::park() } }").expect("it can be written");
+    let text = "fn main() {
+        print!(\"begun with {}\", std::fs::read_to_string(\"/app/a\").unwrap_or_default());
+        loop { std::thread::park() }
+    }";
+    fs::write(&source, text).expect("it can be written");
     let flags = ["-Ctarget-feature=+crt-static", "-Copt-level=1", "-o"];
     let built = Command::new("rustc").args(flags).arg(dir.join("sleeper")).arg(&source).status();
     built.is_ok_and(|it| it.success())
@@ -150,6 +154,34 @@ fn an_image_without_shell_and_root_is_updated_too() {
     instance.write("src/a", "third\n");
     instance.until("the file is in the container", |_| inside_nothing(&project) == "third");
     assert_eq!(pods(&project), before, "it was replaced:\n{}", instance.log());
+}
+
+#[test]
+fn a_process_is_restarted_without_shell_and_root() {
+    let tiltfile = "load('ext://restart_process', 'docker_build_with_restart')\n\
+                    k8s_yaml('objects.yaml')\n\
+                    docker_build_with_restart('NAMESPACE-web', '.', ['/sleeper'], [sync('src', '/app')])\n";
+    // The user may write the files, or may not.
+    for files in
+        ["COPY src /app\n", "COPY src /app\nUSER 1000\n", "COPY --chown=1000 src /app\nUSER 1000\n"]
+    {
+        let Some(mut project) = Project::new(tiltfile, &objects(1)) else { return };
+        assert!(sleeper(project.dir()), "rustc makes a static program");
+        let dockerfile =
+            format!("FROM scratch\nCOPY sleeper /sleeper\n{files}LABEL of=NAMESPACE\n");
+        project.write("Dockerfile", &dockerfile);
+        project.write(".dockerignore", "home\nlog\n");
+        project.write("src/a", "first\n");
+        let mut instance = project.up();
+        until(&mut instance, "web", "ok", "ok");
+        let before = pods(&project);
+        for text in ["second", "third"] {
+            instance.write("src/a", &format!("{text}\n"));
+            let line = format!("begun with {text}");
+            instance.until(&line, |it| it.log().contains(&line));
+        }
+        assert_eq!(pods(&project), before, "it was replaced:\n{}", instance.log());
+    }
 }
 
 /// What is in a file of a container that has no programs, seen by its process from outside.

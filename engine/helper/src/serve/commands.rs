@@ -11,7 +11,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use engine_helper::protocol::{Message, Reply, RunEnd};
+use engine_helper::{
+    protocol::{Message, Reply, RunEnd},
+    restart::restart_file,
+};
 
 /// Output that a command leaves behind is waited for this long. Somebody in the background may hold the
 /// pipe open for as long as it lives.
@@ -39,7 +42,7 @@ impl Output {
 /// Runs a command to its end.
 pub(crate) fn run(argv: &[Vec<u8>], output: &Output) -> io::Result<RunEnd> {
     // What cannot be written this way is left to the shell, which says why.
-    if dated_file(argv).is_some_and(|file| write_date(file).is_ok()) {
+    if restart_file(argv).is_some_and(|file| write_date(file).is_ok()) {
         return Ok(RunEnd::Exited(0));
     }
     let Some((program, args)) = argv.split_first() else { return Ok(RunEnd::NotStarted) };
@@ -63,18 +66,6 @@ pub(crate) fn run(argv: &[Vec<u8>], output: &Output) -> io::Result<RunEnd> {
     // An error means that the thread is done, which is what is waited for.
     let _ = is_read.recv_timeout(LAST_OUTPUT);
     Ok(end(status))
-}
-
-/// The file of `sh -c 'date > FILE'`, by which `restart_process` restarts a process. There need not be a shell for
-/// that, nor anything else.
-fn dated_file(argv: &[Vec<u8>]) -> Option<&str> {
-    let [shell, flag, script] = argv else { return None };
-    if !matches!(shell.as_slice(), b"sh" | b"/bin/sh") || flag != b"-c" {
-        return None;
-    }
-    let file = str::from_utf8(script).ok()?.strip_prefix("date > ")?;
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
-    (file.starts_with('/') && file.chars().all(is_plain)).then_some(file)
 }
 
 fn write_date(file: &str) -> io::Result<()> {
@@ -104,33 +95,5 @@ fn end(status: ExitStatus) -> RunEnd {
         (Some(code), _) => RunEnd::Exited(code),
         (None, Some(signal)) => RunEnd::Signaled(signal),
         (None, None) => RunEnd::NotStarted,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn argv(words: &[&str]) -> Vec<Vec<u8>> {
-        words.iter().map(|it| it.as_bytes().to_vec()).collect()
-    }
-
-    #[test]
-    fn only_the_command_of_restart_process_needs_no_shell() {
-        assert_eq!(
-            dated_file(&argv(&["sh", "-c", "date > /tmp/.restart-proc"])),
-            Some("/tmp/.restart-proc")
-        );
-        for other in [
-            &["sh", "-c", "date > file"][..],
-            &["sh", "-c", "date > /a; rm /b"],
-            &["sh", "-c", "date > /a b"],
-            &["sh", "-c", "date >> /a"],
-            &["date", "-c", "date > /a"],
-            &["sh", "-x", "date > /a"],
-            &["sh", "-c"],
-        ] {
-            assert_eq!(dated_file(&argv(other)), None, "{other:?}");
-        }
     }
 }

@@ -1,13 +1,14 @@
 //! A container of a pod: how the helper gets into it, whatever it has inside.
 //!
-//! Where there is a shell, that puts the helper into a directory that can be written to and becomes it. Elsewhere, or
-//! where the container's user may not write what is to be written, a container beside it reaches into its file system.
+//! Where there is a shell, that puts the helper into a directory that can be written to and becomes it; images of
+//! `restart_process` have one inside. Elsewhere, or where the container's user may not write what is to be written, a
+//! container beside it reaches into its file system.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
 use engine_core::live_update::{Run, RunEnd, RunError};
 use engine_docker::Archive;
-use engine_helper::carried;
+use engine_helper::{carried, restart::WRAPPER};
 use engine_kubernetes::{Cluster, ContainerPlace, EphemeralContainer, ExecSession, ObjectKey};
 use futures_util::{Stream, StreamExt, stream};
 use tokio::{
@@ -89,9 +90,24 @@ impl PodPlace {
         carried::helper_for(&self.arch).ok_or_else(not_carried)
     }
 
-    /// Has a shell of the container put the helper in its place and become it.
+    /// Has a shell of the container put the helper in its place and become it. Without a shell, the helper may be
+    /// there already.
     pub(super) async fn open_inside(&self) -> Result<Session, SessionError> {
-        tokio::time::timeout(START, self.boot()).await.map_err(|_| SessionError::Slow)?
+        let booted = tokio::time::timeout(START, self.boot()).await;
+        let error = match booted.map_err(|_| SessionError::Slow)? {
+            Ok(session) => return Ok(session),
+            Err(error) if error.is_of_way() => return Err(error),
+            Err(error) => error,
+        };
+        let found = tokio::time::timeout(START, self.join_wrapper()).await;
+        found.ok().and_then(Result::ok).ok_or(error)
+    }
+
+    /// Starts the helper once more that an image of `restart_process` starts with.
+    async fn join_wrapper(&self) -> Result<Session, SessionError> {
+        let argv = [format!("/{WRAPPER}"), "--serve".to_owned()];
+        let (input, output) = streams(self.cluster.exec(&self.at, &argv, true).await?);
+        Session::begin(input, output, None, false).await
     }
 
     async fn boot(&self) -> Result<Session, SessionError> {
