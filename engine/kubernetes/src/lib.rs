@@ -12,6 +12,7 @@ mod events;
 mod exec;
 mod forward;
 mod identity;
+mod list;
 mod logs;
 mod mapping;
 mod object;

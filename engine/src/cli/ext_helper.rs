@@ -15,6 +15,7 @@ use super::{Printer, failure::Failure};
 mod digest;
 mod events;
 mod helm;
+mod live;
 mod process;
 mod pulumi;
 mod release;

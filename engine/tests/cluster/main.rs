@@ -7,6 +7,7 @@ mod deploy;
 mod examples;
 mod faults;
 mod ground;
+mod helm;
 mod images;
 #[path = "../support/instance.rs"]
 mod instance;

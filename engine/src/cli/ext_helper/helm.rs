@@ -1,7 +1,7 @@
 //! Installs and removes the release of a `helm_resource`.
 //!
 //! An upgrade is skipped if chart, values and images are what they were, and the release and its objects still are
-//! in the cluster. While helm works, the pods of the release are told about; if it fails, so is what is wrong
+//! in the cluster; after a trigger also only if nobody has changed these, and nothing runs with each upgrade. While helm works, the pods of the release are told about; if it fails, so is what is wrong
 //! with them.
 
 use std::{
@@ -78,12 +78,13 @@ fn update_dependencies(chart: &str, printer: Printer) -> Result<(), String> {
 /// place, and what it keeps for its volumes stays.
 pub(super) fn delete(args: &[String], printer: Printer) -> Result<(), String> {
     let release = release(args)?;
-    release.forget();
     if env::var_os(FORCE_UPDATE).is_some() {
+        release.doubt();
         printer.err(&format!("Release {} stays, and is upgraded in place\n", release.name));
         return Ok(());
     }
-    if process::quiet_output(&release.helm(&["status"], &[])).is_none() {
+    release.forget();
+    if process::quiet_output(&release.helm(&["status"], &release.scope)).is_none() {
         return Ok(());
     }
     process::run(&release.helm(&["uninstall"], args), printer)
@@ -241,14 +242,15 @@ fn troubles(pods: &[Value]) -> Vec<String> {
 
 /// The objects of the release as they are in the cluster.
 fn objects(release: &Release, printer: Printer) -> Result<String, String> {
-    let get = release.helm(&["get", "manifest"], &[]);
+    let get = release.helm(&["get", "manifest"], &release.scope);
     process::announce(&get, printer);
-    let manifest = with_namespace(&process::output(&get, None)?, release.namespace.as_deref())?;
+    let manifest = with_namespace(&process::output(&get, None)?, release.namespace().as_deref())?;
     if manifest.is_empty() {
         return Ok(format!("{}\n", json!({"apiVersion": "v1", "kind": "List", "items": []})));
     }
     let list = json!({"apiVersion": "v1", "kind": "List", "items": manifest});
-    let get = words(["kubectl", "get", "-ojson", "-f", "-"]);
+    // The objects have their namespaces.
+    let get = release.kubectl_anywhere(&["get", "-ojson", "-f", "-"]);
     process::announce(&get, printer);
     process::output(&get, Some(&list.to_string()))
 }

@@ -1,13 +1,14 @@
 //! A Helm release, and what is remembered of its last upgrade.
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use builtins::golang::hex;
+use engine_kubernetes::uid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::process;
+use super::{live, process};
 use crate::dev_dir;
 
 /// Flags of helm that choose a cluster, and take a value.
@@ -31,6 +32,10 @@ struct Remembered {
     secret: String,
     /// What was printed.
     objects: String,
+    /// Whether something runs with each upgrade that is no object of the release.
+    has_hooks: bool,
+    /// Whether somebody asked to start anew since.
+    is_doubted: bool,
 }
 
 impl Release {
@@ -72,45 +77,76 @@ impl Release {
 
     /// A command of kubectl where this release is.
     pub(super) fn kubectl(&self, words: &[&str]) -> Vec<String> {
+        let mut argv = self.kubectl_anywhere(words);
+        argv.extend(self.namespace().into_iter().flat_map(|it| ["--namespace".to_owned(), it]));
+        argv
+    }
+
+    /// A command of kubectl in the cluster of this release.
+    pub(super) fn kubectl_anywhere(&self, words: &[&str]) -> Vec<String> {
         let mut argv = vec!["kubectl".to_owned()];
-        let scope: Vec<String> = self
-            .scope
-            .chunks(2)
-            .filter(|it| self.namespace.is_none() || it[0] != "--namespace")
-            .flatten()
-            .map(|it| if it == "--kube-context" { "--context".to_owned() } else { it.clone() })
-            .collect();
-        argv.extend(scope);
-        argv.extend(self.namespace_flag());
         argv.extend(words.iter().map(|it| (*it).to_owned()));
+        let scope = self.scope.chunks(2).filter(|it| it[0] != "--namespace").flatten();
+        let names = [("--kube-context", "--context"), ("--kube-apiserver", "--server")];
+        argv.extend(scope.map(|word| {
+            let other = names.iter().find(|it| it.0 == word);
+            other.map_or(word.as_str(), |it| it.1).to_owned()
+        }));
         argv
     }
 
     /// What the last upgrade printed, if this one would change nothing: it is made from the same, nobody else has
-    /// upgraded the release, and all of its objects are there.
+    /// upgraded the release, and all of its objects are there. Who asked to start anew gets an upgrade also if
+    /// somebody changed an object, or if the chart has hooks.
     pub(super) fn unchanged(&self, digest: &str) -> Option<String> {
-        let file = self.file()?;
-        let known: Remembered = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
-        if known.digest != digest {
+        let known = self.remembered()?;
+        if known.digest != digest || known.is_doubted && known.has_hooks {
             return None;
         }
         let objects: Value = serde_json::from_str(&known.objects).ok()?;
-        let (is_current, has_all) = std::thread::scope(|scope| {
-            let current = scope.spawn(|| self.secret().as_ref() == Some(&known.secret));
-            let has_all = has_all(self, &objects);
-            (current.join().unwrap_or(false), has_all)
+        let objects = items(&objects);
+        let live = has_known_storage().then(|| live::of(self, &objects)).flatten()?;
+        if newest(&live.revisions) != Some(known.secret.as_str()) {
+            return None;
+        }
+        let is_as_left = objects.iter().all(|it| {
+            let found = it["metadata"]["uid"].as_str().and_then(|uid| live.objects.get(uid));
+            found.is_some_and(|found| !known.is_doubted || content(found) == content(it))
         });
-        (is_current && has_all).then_some(known.objects)
+        if is_as_left && known.is_doubted {
+            self.keep(&Remembered { is_doubted: false, ..known });
+            return self.remembered().map(|it| it.objects);
+        }
+        is_as_left.then_some(known.objects)
     }
 
     /// Keeps what an upgrade was made from; what cannot be kept costs an upgrade, and nothing else.
     pub(super) fn remember(&self, digest: String, objects: &str) {
-        let Some((file, secret)) = self.file().zip(self.secret()) else { return };
-        let kept = Remembered { digest, secret, objects: objects.to_owned() };
+        let Some(live) = has_known_storage().then(|| live::of(self, &[])).flatten() else { return };
+        let Some(secret) = newest(&live.revisions).map(str::to_owned) else { return };
+        let hooks = process::quiet_output(&self.helm(&["get", "hooks"], &self.scope));
+        let has_hooks = hooks.is_none_or(|it| !it.trim().is_empty());
+        let objects = objects.to_owned();
+        self.keep(&Remembered { digest, secret, objects, has_hooks, is_doubted: false });
+    }
+
+    /// Looks closer at the objects the next time.
+    pub(super) fn doubt(&self) {
+        if let Some(known) = self.remembered() {
+            self.keep(&Remembered { is_doubted: true, ..known });
+        }
+    }
+
+    fn remembered(&self) -> Option<Remembered> {
+        serde_json::from_slice(&fs::read(self.file()?).ok()?).ok()
+    }
+
+    fn keep(&self, kept: &Remembered) {
+        let Some(file) = self.file() else { return };
         let partial = file.with_extension(format!("{}.partial", std::process::id()));
         let folder = file.parent().unwrap_or(&file);
         let _ = fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&partial, serde_json::to_vec(&kept).unwrap_or_default()))
+            .and_then(|()| fs::write(&partial, serde_json::to_vec(kept).unwrap_or_default()))
             .and_then(|()| fs::rename(&partial, &file));
     }
 
@@ -122,17 +158,18 @@ impl Release {
         }
     }
 
-    /// The newest Secret of the release, by its identity; a release that failed has none that counts.
-    fn secret(&self) -> Option<String> {
-        if std::env::var("HELM_DRIVER").is_ok_and(|it| !["", "secret", "secrets"].contains(&&*it)) {
-            return None;
-        }
-        let labels = format!("owner=helm,name={}", self.name);
-        let fields = "{range .items[*]}{.metadata.labels.version} {.metadata.labels.status} {.metadata.uid}\n{end}";
-        let path = format!("jsonpath={fields}");
-        let text =
-            process::quiet_output(&self.kubectl(&["get", "secrets", "-l", &labels, "-o", &path]))?;
-        newest(&text)
+    /// The namespace of the release, if it is said.
+    pub(super) fn namespace(&self) -> Option<String> {
+        let said = self.namespace.as_deref().or_else(|| self.flag("--namespace"));
+        said.map(str::to_owned)
+            .or_else(|| std::env::var("HELM_NAMESPACE").ok())
+            .filter(|it| !it.is_empty())
+    }
+
+    /// The value of a flag that chooses a cluster.
+    pub(super) fn flag(&self, name: &str) -> Option<&str> {
+        let found = self.scope.chunks(2).rfind(|it| it[0] == name)?;
+        found.get(1).map(String::as_str)
     }
 
     /// Where the last upgrade is kept: one file for each release of each cluster.
@@ -150,52 +187,39 @@ impl Release {
     }
 }
 
-/// The identity of the newest revision, if it is deployed.
-fn newest(revisions: &str) -> Option<String> {
-    let parsed = revisions.lines().filter_map(|line| {
-        let mut fields = line.split(' ');
-        Some((fields.next()?.parse::<u64>().ok()?, fields.next()?, fields.next()?))
+/// Whether helm keeps releases in Secrets, the only place that is looked at.
+fn has_known_storage() -> bool {
+    let chosen = std::env::var("HELM_DRIVER").ok();
+    chosen.is_none_or(|it| ["", "secret", "secrets"].contains(&&*it))
+}
+
+/// The identity of the newest revision, if it is deployed; a release that failed has none that counts.
+fn newest(revisions: &[Value]) -> Option<&str> {
+    fn label<'a>(revision: &'a Value, name: &str) -> &'a str {
+        revision["metadata"]["labels"][name].as_str().unwrap_or_default()
+    }
+    let newest =
+        revisions.iter().max_by_key(|it| label(it, "version").parse::<u64>().unwrap_or(0))?;
+    (label(newest, "status") == "deployed").then(|| uid(newest))
+}
+
+/// The objects that were printed.
+fn items(objects: &Value) -> Vec<&Value> {
+    match objects["items"].as_array() {
+        Some(items) => items.iter().collect(),
+        None if objects["metadata"].is_object() => vec![objects],
+        None => Vec::new(),
+    }
+}
+
+/// What a chart says of an object, without what the cluster notes about it.
+fn content(object: &Value) -> BTreeMap<&str, &Value> {
+    let fields = object.as_object().into_iter().flatten();
+    let fields = fields.map(|(key, it)| match key.as_str() {
+        "metadata" => ("labels", &it["labels"]),
+        key => (key, it),
     });
-    let (_, status, uid) = parsed.max_by_key(|it| it.0)?;
-    (status == "deployed").then(|| uid.to_owned())
-}
-
-/// Whether all objects still are in the cluster; one question for all kinds of a namespace.
-fn has_all(release: &Release, objects: &Value) -> bool {
-    let none = Vec::new();
-    let items = objects["items"].as_array().unwrap_or(&none);
-    let items: Vec<&Value> = if items.is_empty() && objects["metadata"].is_object() {
-        vec![objects]
-    } else {
-        items.iter().collect()
-    };
-    let kinds: BTreeSet<String> = items.iter().map(|it| kind(it)).collect();
-    let namespaces: BTreeSet<&str> =
-        items.iter().filter_map(|it| it["metadata"]["namespace"].as_str()).collect();
-    if kinds.is_empty() {
-        return true;
-    }
-    let kinds = kinds.into_iter().collect::<Vec<_>>().join(",");
-    let mut found = String::new();
-    for namespace in if namespaces.is_empty() { BTreeSet::from([""]) } else { namespaces } {
-        let mut words = vec!["get", &kinds, "-o", "jsonpath={.items[*].metadata.uid}"];
-        let namespace = format!("--namespace={namespace}");
-        words.push(&namespace);
-        let Some(text) = process::quiet_output(&release.kubectl(&words)) else { return false };
-        found.push_str(&text);
-        found.push(' ');
-    }
-    let found: BTreeSet<&str> = found.split_whitespace().collect();
-    items.iter().all(|it| it["metadata"]["uid"].as_str().is_some_and(|uid| found.contains(uid)))
-}
-
-/// A kind as kubectl takes it: `kind.version.group`.
-fn kind(object: &Value) -> String {
-    let text = |key: &str| object[key].as_str().unwrap_or_default();
-    match text("apiVersion").split_once('/') {
-        Some((group, version)) => format!("{}.{version}.{group}", text("kind")),
-        None => text("kind").to_owned(),
-    }
+    fields.filter(|(key, _)| !["apiVersion", "kind", "status"].contains(key)).collect()
 }
 
 #[cfg(test)]
@@ -204,10 +228,19 @@ mod tests {
 
     #[test]
     fn the_newest_revision_counts_if_it_is_deployed() {
-        assert_eq!(newest("1 superseded a\n10 deployed c\n9 superseded b\n").as_deref(), Some("c"));
-        assert_eq!(newest("1 deployed a\n2 failed b\n"), None);
-        assert_eq!(newest("1 deployed a\n2 pending-upgrade b\n"), None);
-        assert_eq!(newest(""), None);
+        let found = |text: &str| {
+            let revision = |(at, (version, status)): (usize, (&str, &str))| {
+                let labels = serde_json::json!({"version": version, "status": status});
+                serde_json::json!({"metadata": {"uid": at.to_string(), "labels": labels}})
+            };
+            let fields = text.split(',').filter_map(|it| it.split_once(' ')).enumerate();
+            let revisions: Vec<Value> = fields.map(revision).collect();
+            newest(&revisions).map(str::to_owned)
+        };
+        assert_eq!(found("1 superseded,10 deployed,9 superseded").as_deref(), Some("1"));
+        assert_eq!(found("1 deployed,2 failed"), None);
+        assert_eq!(found("1 deployed,2 pending-upgrade"), None);
+        assert_eq!(found(""), None);
     }
 
     #[test]
@@ -225,11 +258,27 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_the_group_that_kubectl_needs() {
-        let of = |version: &str, kind_name: &str| {
-            kind(&serde_json::json!({"apiVersion": version, "kind": kind_name}))
+    fn kubectl_looks_where_helm_does() {
+        let scope = ["--kube-context", "c", "--namespace", "n"].map(str::to_owned).to_vec();
+        let release = Release { name: "r".to_owned(), namespace: None, scope };
+        let pods = release.kubectl(&["get", "pods"]).join(" ");
+        assert_eq!(pods, "kubectl get pods --context c --namespace n");
+        assert_eq!(release.kubectl_anywhere(&["get"]).join(" "), "kubectl get --context c");
+    }
+
+    #[test]
+    fn only_what_a_chart_says_of_an_object_counts() {
+        let object = |replicas: u32, revision: &str, label: &str| {
+            serde_json::json!({
+                "kind": "Deployment",
+                "metadata": {"resourceVersion": revision, "labels": {"app": label}},
+                "spec": {"replicas": replicas},
+                "status": {"observedGeneration": revision},
+            })
         };
-        assert_eq!(of("v1", "Service"), "Service");
-        assert_eq!(of("apps/v1", "Deployment"), "Deployment.v1.apps");
+        let left = object(1, "1", "a");
+        assert_eq!(content(&left), content(&object(1, "2", "a")));
+        assert_ne!(content(&left), content(&object(2, "2", "a")));
+        assert_ne!(content(&left), content(&object(1, "2", "b")));
     }
 }
