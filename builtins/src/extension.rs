@@ -163,6 +163,32 @@ pub fn extension_tiltfile(host: &dyn Host, name: &str) -> Result<String, String>
     tiltfile_in(host, &root, "", name).map_err(|error| format!("loading extension {name}: {error}"))
 }
 
+/// The Tiltfile of an extension of a repository that is not the default one, for whoever only reads it: nothing is
+/// fetched.
+///
+/// # Errors
+/// If the repository was not fetched before, or has no such extension.
+pub fn declared_tiltfile(
+    host: &dyn Host,
+    project: &str,
+    url: &str,
+    subpath: &str,
+    repo_path: &str,
+) -> Result<String, String> {
+    let root = match url.split_once("://") {
+        Some(("file", dir)) => dir.to_owned(),
+        Some((_, import_path)) => {
+            let vendored = lock::vendored(project, import_path);
+            let is_there = host.stat(&vendored).is_ok();
+            let fetched = || path::join(&[&checkout::modules_dir(host), import_path]);
+            if is_there { vendored } else { fetched() }
+        }
+        None => return Err(format!("invalid: URL must start with 'https://': {url}")),
+    };
+    tiltfile_in(host, &root, subpath, repo_path)
+        .map_err(|error| format!("loading extension {repo_path}: {error}"))
+}
+
 /// Where the files of a repository are, by its URL; a git repository is fetched if it is not there. The project may
 /// have a copy of its own, or pin a commit.
 ///

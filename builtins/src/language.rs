@@ -7,6 +7,7 @@ use std::{path::Path, sync::Arc};
 
 mod complete;
 mod context;
+mod declared;
 mod definition;
 mod diagnose;
 mod document;
@@ -16,6 +17,7 @@ mod scope;
 mod tokens;
 
 pub use complete::{Completion, CompletionKind, complete};
+pub use declared::{Declared, declared};
 pub use definition::{Location, definition};
 pub use diagnose::{Diagnostic, Severity, diagnose};
 pub use document::{Document, Position, Range};

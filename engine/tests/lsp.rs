@@ -173,6 +173,27 @@ fn an_editor_is_told_names_parameters_places_and_mistakes() {
 }
 
 #[test]
+fn extensions_are_found_where_the_tiltfile_declares_them() {
+    let mut editor = Editor::start();
+    fs::create_dir_all(editor.dir.path().join("ours/tool")).expect("the folder is ours");
+    editor.write("ours/tool/Tiltfile", "def build(name):\n    pass\n");
+    let text = format!(
+        "v1alpha1.extension_repo(name='ours', url='{}')\n\
+         v1alpha1.extension(name='tool', repo_name='ours', repo_path='tool')\n\
+         v1alpha1.extension_repo(name='far', url='https://example.com/far', load_host='far')\n\
+         load('ext://tool', 'build')\nload('ext://far/x', 'y')\nload('ext://nothing', 'z')\nbuild('a')\n",
+        editor.uri("ours")
+    );
+    let mistakes = editor.open("Tiltfile", &text);
+    // What is not fetched yet may have everything.
+    assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+    assert_eq!(mistakes[0]["range"]["start"]["line"], 5);
+    let found = editor.ask("textDocument/definition", &editor.at("Tiltfile", 6, 2));
+    assert_eq!(found["uri"], editor.uri("ours/tool/Tiltfile"));
+    assert_eq!(editor.end(), Some(0));
+}
+
+#[test]
 fn what_it_does_not_know_is_refused_and_it_goes_on() {
     let mut editor = Editor::start();
     let refused = editor.answer("textDocument/rename", &json!({}));

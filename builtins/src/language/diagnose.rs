@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    Files, context,
+    Declared, Files, context, declared,
     document::{Document, Range},
     outline::LoadedName,
     tokens::Kind,
@@ -44,6 +44,8 @@ pub fn diagnose(document: &Document, path: &Path, files: &dyn Files) -> Vec<Diag
         .collect();
     for load in &document.outline().loads {
         match files.module(path, &load.module) {
+            // What has to be fetched first, or is only known by running the file, is no mistake.
+            Err(_) if is_elsewhere(document, &load.module) => {}
             Err(message) => found.push(Diagnostic {
                 range: document.range(&load.module_range),
                 severity: Severity::Error,
@@ -64,6 +66,16 @@ pub fn diagnose(document: &Document, path: &Path, files: &dyn Files) -> Vec<Diag
     }
     found.extend(unknown_parameters(document));
     found
+}
+
+/// Whether an extension comes from somewhere that is not looked at here.
+fn is_elsewhere(document: &Document, module: &str) -> bool {
+    let declared = module.strip_prefix("ext://").and_then(|it| declared(document, it));
+    match declared {
+        Some(Declared::Open) => true,
+        Some(Declared::In { url, .. }) => !url.starts_with("file://"),
+        Some(Declared::Default(_)) | None => false,
+    }
 }
 
 fn of_syntax(document: &Document, error: syntax::SyntaxError) -> Diagnostic {

@@ -10,8 +10,9 @@ use std::{
 };
 
 use builtins::{
+    extension,
     host::OsHost,
-    language::{Document, Files, Module},
+    language::{self, Declared, Document, Files, Module},
 };
 
 use super::Shared;
@@ -60,12 +61,26 @@ impl OpenFiles {
         Ok(document)
     }
 
-    fn extension(&self, name: &str) -> Result<String, String> {
+    /// The Tiltfile of an extension, where the file that loads it says it is.
+    fn extension(&self, from: &Path, name: &str) -> Result<String, String> {
+        let document = self.document(from).ok();
+        match document.and_then(|it| language::declared(&it, name)) {
+            Some(Declared::In { url, subpath, path }) => {
+                let host = OsHost::from_process(Box::new(|_, _| {}));
+                let project = from.parent().unwrap_or(Path::new("/")).to_string_lossy();
+                extension::declared_tiltfile(&host, &project, &url, &subpath, &path)
+            }
+            Some(Declared::Default(path)) => self.standard_extension(&path),
+            Some(Declared::Open) | None => self.standard_extension(name),
+        }
+    }
+
+    fn standard_extension(&self, name: &str) -> Result<String, String> {
         if let Some(known) = self.extensions.borrow().get(name) {
             return known.clone();
         }
         let host = OsHost::from_process(Box::new(|_, _| {}));
-        let found = builtins::extension::extension_tiltfile(&host, name);
+        let found = extension::extension_tiltfile(&host, name);
         if found.is_ok() {
             self.extensions.borrow_mut().insert(name.to_owned(), found.clone());
         }
@@ -76,7 +91,7 @@ impl OpenFiles {
 impl Files for OpenFiles {
     fn module(&self, from: &Path, name: &str) -> Result<Module, String> {
         let path = match name.strip_prefix("ext://") {
-            Some(extension) => PathBuf::from(self.extension(extension)?),
+            Some(extension) => PathBuf::from(self.extension(from, extension)?),
             None => clean(&from.parent().unwrap_or(Path::new("/")).join(name)),
         };
         let document = self.document(&path)?;
