@@ -167,8 +167,7 @@ impl Patch<'_> {
         match node.command.to_lowercase().as_str() {
             "copy" => self.copy(node),
             "workdir" => {
-                let dir = node.args.first()?;
-                self.workdir = if dir.contains(UNCERTAIN) { None } else { self.absolute(dir) };
+                self.workdir = self.absolute(node.args.first()?);
                 Some(())
             }
             "arg" | "cmd" | "entrypoint" | "env" | "expose" | "healthcheck" | "label"
@@ -210,9 +209,13 @@ impl Patch<'_> {
         let is_dir = destination == "." || destination.ends_with('/') || sources.len() > 1;
         let root = if is_dir && root != "/" { format!("{root}/") } else { root };
         words.push(&root);
-        let flags: String = node.flags.iter().map(|it| format!("{it} ")).collect();
         let words = serde_json::to_string(&words).ok()?;
-        self.copies.push(format!("COPY {flags}{words}"));
+        let parts: Vec<&str> = ["COPY"]
+            .into_iter()
+            .chain(node.flags.iter().map(String::as_str))
+            .chain([words.as_str()])
+            .collect();
+        self.copies.push(parts.join(" "));
         Some(())
     }
 
