@@ -18,7 +18,7 @@ use crate::stream::{Incoming, Messages, Outgoing, channels};
 use crate::{Cluster, KubernetesError};
 
 /// How long the API server may take to start a command.
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER: Duration = Duration::from_secs(6);
 /// How much may wait in each stream.
 const BUFFER: usize = 256 * 1024;
 const STDIN: u8 = 0;

@@ -21,7 +21,7 @@ use super::{Answer, Pin};
 use crate::{Identity, KubernetesError, object};
 
 /// How long opening a connection may take, TLS and the question included.
-const CONNECTING: Duration = Duration::from_secs(10);
+const CONNECTING: Duration = Duration::from_secs(6);
 
 /// Opens connections that lead to the pinned cluster.
 #[derive(Clone)]

@@ -115,7 +115,10 @@ async fn an_object_that_does_not_go_away_ends_with_the_time_of_the_object() {
     assert_eq!(applied.error.unwrap(), "Killed kubectl. Hit timeout of 1s applying Job/held.");
     assert_eq!(
         ground.said(),
-        ["Resource held is currently being deleted. Waiting 1m for deletion before retrying..."]
+        [
+            "Resource held is currently being deleted. Waiting 1m for deletion before retrying...",
+            "What holds it: finalizer example.com/held",
+        ]
     );
     ground.kubectl(&[
         "patch",

@@ -333,8 +333,10 @@ fn what_was_refused_runs_again_when_it_is_due_unless_another_update_ran_since() 
         > retry web
         > fail web
         > off web
+          web is disabled
         > retry web
         > on web
+          web is enabled
           update web: Initial Build
     "#]]);
 }
