@@ -85,6 +85,8 @@ enum Message {
     Loaded(Box<LoadedTiltfile>),
     /// The main Tiltfile has been evaluated to see what it would change.
     Planned(Box<Evaluation>, oneshot::Sender<Value>),
+    /// Files of a target changed some time ago.
+    Changed(String, Vec<std::path::PathBuf>, Time),
     /// A repository of extensions was fetched, or not.
     Fetched(String, Result<String, String>),
     /// A command did something.
@@ -278,6 +280,7 @@ impl Runtime {
         match message {
             Message::Loaded(loaded) => self.take_load(*loaded),
             Message::Planned(evaluation, reply) => drop(reply.send(self.plan(&evaluation))),
+            Message::Changed(target, files, at) => self.files_changed(&target, &files, at),
             Message::Fetched(repo, found) => self.take_repo(&repo, found),
             Message::Command(key, event) => self.take_command_event(&key, event),
             Message::Docker(seen) => self.take_docker(seen),

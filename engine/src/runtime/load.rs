@@ -98,6 +98,7 @@ impl Runtime {
         if let Some(declared) = self.tiltfiles.get_mut(&tiltfile) {
             declared.running = Some((id, Arc::clone(&host)));
         }
+        self.note_loading(&tiltfile, true);
 
         let (messages, environment) = (self.messages.clone(), self.environment.clone());
         let started = clock::now();
@@ -135,6 +136,13 @@ impl Runtime {
         request
     }
 
+    /// Tells the watcher whether a Tiltfile runs: what it reads and writes again as it was is no reason to run again.
+    fn note_loading(&self, tiltfile: &str, is_loading: bool) {
+        if let Some(watcher) = &self.watcher {
+            watcher.updating(&names::config_target(tiltfile), is_loading);
+        }
+    }
+
     /// Ends runs of Tiltfiles at once, with the commands that they have started.
     pub(super) fn cancel_loads(&self, is_meant: impl Fn(LoadId) -> bool) {
         let running = self.tiltfiles.values().filter_map(|it| it.running.as_ref());
@@ -146,6 +154,7 @@ impl Runtime {
 
     pub(super) fn take_load(&mut self, loaded: LoadedTiltfile) {
         let name = Arc::clone(&loaded.tiltfile);
+        self.note_loading(&name, false);
         let Some(declared) = self.tiltfiles.get_mut(&name) else { return };
         declared.running = None;
         let error = problem(&loaded, &name);

@@ -22,6 +22,11 @@ pub(super) fn config_target(tiltfile: &str) -> String {
     format!("configs:{tiltfile}")
 }
 
+/// The Tiltfile that watches something.
+pub(super) fn tiltfile_of(target: &str) -> Option<&str> {
+    target.strip_prefix("configs:")
+}
+
 /// The switch of a resource.
 pub(super) fn switch(resource: &str) -> String {
     format!("{resource}-disable")

@@ -4,6 +4,7 @@ use std::{
     collections::{HashMap, HashSet, VecDeque},
     path::PathBuf,
     sync::Arc,
+    time::Duration,
 };
 
 use engine_core::{
@@ -14,7 +15,7 @@ use engine_model::ImageTarget;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Mode, Runtime, clock, declare::TARGET, names, specs};
+use super::{Message, Mode, Runtime, clock, declare::TARGET, names, specs};
 use crate::{
     api::kind,
     watch::{self, Batch, BatchKind, Watcher},
@@ -22,6 +23,12 @@ use crate::{
 
 /// How many batches of changes a file watch remembers.
 const REMEMBERED: usize = 20;
+
+/// After so many runs in a row that only the run before has caused, a Tiltfile runs again after pauses only.
+const OWN_ROUNDS: u32 = 10;
+
+/// How often the pause gets twice as long; the first is a second.
+const DOUBLINGS: u32 = 4;
 
 /// How many batches may wait for the loop; the watcher collects while it waits.
 const WAITING: usize = 1_024;
@@ -38,6 +45,8 @@ struct FileWatch {
     last_event: Option<String>,
     events: VecDeque<Value>,
     error: String,
+    /// How many runs of a Tiltfile in a row have changed what it reads.
+    own_rounds: u32,
 }
 
 impl Runtime {
@@ -105,12 +114,46 @@ impl Runtime {
             self.logs.writer(resource, "").warn(message);
         }
         self.show_watch(&batch.target);
-        if let BatchKind::Changed { files, .. } = batch.kind {
-            self.files_changed(&batch.target, &files, at);
+        if let BatchKind::Changed { files, during_update } = batch.kind {
+            let pause = self.pause_before_load(&batch.target, &files, during_update);
+            if pause.is_zero() {
+                return self.files_changed(&batch.target, &files, at);
+            }
+            let messages = self.messages.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(pause).await;
+                // Nobody waits for it when the engine ends.
+                let _ = messages.send(Message::Changed(batch.target, files, at));
+            });
         }
     }
 
-    fn files_changed(&mut self, target: &str, files: &[PathBuf], at: engine_core::Time) {
+    /// How long a Tiltfile is left alone that changes what it reads whenever it runs. Nothing is lost that way, and
+    /// everything else gets its turn.
+    fn pause_before_load(
+        &mut self,
+        target: &str,
+        files: &[PathBuf],
+        during_update: bool,
+    ) -> Duration {
+        let Some(tiltfile) = names::tiltfile_of(target) else { return Duration::ZERO };
+        let watched = self.watched.objects.entry(target.to_owned()).or_default();
+        watched.own_rounds = if during_update { watched.own_rounds.saturating_add(1) } else { 0 };
+        let Some(n_pauses) = watched.own_rounds.checked_sub(OWN_ROUNDS + 1) else {
+            return Duration::ZERO;
+        };
+        if n_pauses == 0 {
+            let files: Vec<_> = files.iter().map(|it| it.display().to_string()).collect();
+            self.logs.writer(tiltfile, "").warn(&format!(
+                "Each run of the Tiltfile changes what it reads, and so causes the next one: {}. From now on it pauses \
+                 between them.",
+                files.join(", ")
+            ));
+        }
+        Duration::from_secs(1 << n_pauses.min(DOUBLINGS))
+    }
+
+    pub(super) fn files_changed(&mut self, target: &str, files: &[PathBuf], at: engine_core::Time) {
         let files: Vec<Arc<str>> = files.iter().map(|it| Arc::from(it.to_string_lossy())).collect();
         let watch = names::sanitized(target);
         self.restart_tiltfiles_of_watch(&watch, &files, at);
