@@ -54,12 +54,17 @@ pub(super) fn apply(args: &[String], printer: Printer) -> Result<(), String> {
         return Ok(());
     }
     upgrade(&wanted, printer)?;
-    let objects = objects(&wanted.release, printer)?;
-    if let Some(digest) = digest {
-        wanted.release.remember(digest, &objects);
-    }
-    printer.out(&objects);
-    Ok(())
+    let release = &wanted.release;
+    thread::scope(|scope| {
+        // Both take as long as it takes to start programs.
+        let noted = digest.map(|digest| scope.spawn(move || release.note(digest)));
+        let objects = objects(release, printer)?;
+        if let Some(noted) = noted.and_then(|it| it.join().ok().flatten()) {
+            release.remember(noted, &objects);
+        }
+        printer.out(&objects);
+        Ok(())
+    })
 }
 
 /// Brings the charts that a chart is made of, if the Tiltfile asks for it.

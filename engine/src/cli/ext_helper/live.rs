@@ -33,7 +33,7 @@ pub(super) fn of(release: &Release, objects: &[&Value]) -> Option<Live> {
 }
 
 async fn all(cluster: &Cluster, objects: &[&Value]) -> Option<BTreeMap<String, Value>> {
-    fn text<'a>(value: &'a Value) -> &'a str {
+    fn text(value: &Value) -> &str {
         value.as_str().unwrap_or_default()
     }
     let places: BTreeSet<(&str, &str, &str)> = objects

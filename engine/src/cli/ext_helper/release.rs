@@ -25,7 +25,7 @@ pub(super) struct Release {
 
 /// An upgrade that went well.
 #[derive(Debug, Serialize, Deserialize)]
-struct Remembered {
+pub(super) struct Remembered {
     /// Of everything that the upgrade was made from.
     digest: String,
     /// The Secret that helm keeps the release in, by its identity.
@@ -120,14 +120,18 @@ impl Release {
         is_as_left.then_some(known.objects)
     }
 
-    /// Keeps what an upgrade was made from; what cannot be kept costs an upgrade, and nothing else.
-    pub(super) fn remember(&self, digest: String, objects: &str) {
-        let Some(live) = has_known_storage().then(|| live::of(self, &[])).flatten() else { return };
-        let Some(secret) = newest(&live.revisions).map(str::to_owned) else { return };
+    /// What there is to remember of an upgrade that was made from this, but for its objects.
+    pub(super) fn note(&self, digest: String) -> Option<Remembered> {
+        let live = has_known_storage().then(|| live::of(self, &[])).flatten()?;
+        let secret = newest(&live.revisions)?.to_owned();
         let hooks = process::quiet_output(&self.helm(&["get", "hooks"], &self.scope));
         let has_hooks = hooks.is_none_or(|it| !it.trim().is_empty());
-        let objects = objects.to_owned();
-        self.keep(&Remembered { digest, secret, objects, has_hooks, is_doubted: false });
+        Some(Remembered { digest, secret, objects: String::new(), has_hooks, is_doubted: false })
+    }
+
+    /// Keeps an upgrade; what cannot be kept costs an upgrade, and nothing else.
+    pub(super) fn remember(&self, noted: Remembered, objects: &str) {
+        self.keep(&Remembered { objects: objects.to_owned(), ..noted });
     }
 
     /// Looks closer at the objects the next time.
