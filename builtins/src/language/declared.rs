@@ -25,48 +25,62 @@ pub enum Declared {
 pub fn declared(document: &Document, name: &str) -> Option<Declared> {
     let (extensions, repos) = (calls(document, "extension"), calls(document, "extension_repo"));
     let object = name.replace(['/', '%'], "_");
-    let called = |it: &&Call| it.get("name").is_some_and(|it| it == Some(&object));
-    let by_name = extensions.iter().rfind(called).map(|it| {
-        let part = |key: &str| it.get(key).map(|it| it.cloned());
-        (part("repo_name").flatten(), part("repo_path").flatten())
-    });
+    let owned = |it: &str| it.to_owned();
+    let by_name = extensions
+        .iter()
+        .rfind(|it| it.text("name") == Some(&object))
+        .map(|it| (it.text("repo_name").map(owned), it.text("repo_path").map(owned)));
     let by_host = || {
         let (host, rest) = name.split_once('/')?;
-        let found = repos.iter().find(|it| it.get("load_host") == Some(Some(&host.to_owned())))?;
-        Some((found.get("name")?.cloned(), Some(rest.to_owned())))
+        let found = repos.iter().find(|it| it.text("load_host") == Some(host))?;
+        Some((found.text("name").map(owned), Some(rest.to_owned())))
     };
-    let is_open = || extensions.iter().chain(&repos).any(Call::is_open);
     let (repo, path) = match by_name.or_else(by_host) {
         Some((Some(repo), Some(path))) => (repo, path),
         Some(_) => return Some(Declared::Open),
-        None if is_open() => return Some(Declared::Open),
+        None if extensions.iter().chain(&repos).any(Call::is_open) => return Some(Declared::Open),
         None => ("default".to_owned(), name.to_owned()),
     };
-    let is_meant = |it: &&Call| it.get("name") == Some(Some(&repo));
-    match repos.iter().rfind(is_meant) {
-        Some(found) => Some(match (found.get("url"), found.get("git_subpath")) {
-            (Some(Some(url)), subpath @ (None | Some(Some(_)))) => {
-                let subpath = subpath.flatten().cloned().unwrap_or_default();
-                Declared::In { url: url.clone(), subpath, path }
+    match repos.iter().rfind(|it| it.text("name") == Some(&repo)) {
+        Some(found) => Some(match (found.text("url"), found.get("git_subpath")) {
+            (Some(_), Some(Argument::Other)) | (None, _) => Declared::Open,
+            (Some(url), _) => {
+                let subpath = found.text("git_subpath").unwrap_or_default();
+                Declared::In { url: url.to_owned(), subpath: subpath.to_owned(), path }
             }
-            _ => Declared::Open,
         }),
         None if repo == "default" && path == name => None,
         None => Some(Declared::Default(path)),
     }
 }
 
-/// The arguments of a call by name; those that are no plain texts have no value.
-struct Call(Vec<(String, Option<String>)>);
+/// An argument of a call.
+#[derive(PartialEq, Eq)]
+enum Argument {
+    /// A plain text.
+    Text(String),
+    /// Something that has to be computed.
+    Other,
+}
+
+/// The arguments of a call by name.
+struct Call(Vec<(String, Argument)>);
 
 impl Call {
-    fn get(&self, name: &str) -> Option<Option<&String>> {
-        self.0.iter().find(|it| it.0 == name).map(|it| it.1.as_ref())
+    fn get(&self, name: &str) -> Option<&Argument> {
+        self.0.iter().find(|it| it.0 == name).map(|it| &it.1)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name)? {
+            Argument::Text(text) => Some(text),
+            Argument::Other => None,
+        }
     }
 
     /// Whether it is not known what the call names.
     fn is_open(&self) -> bool {
-        [self.get("name"), self.get("load_host")].contains(&Some(None))
+        [self.get("name"), self.get("load_host")].contains(&Some(&Argument::Other))
     }
 }
 
@@ -93,8 +107,12 @@ fn calls(document: &Document, function: &str) -> Vec<Call> {
                 let value = if is_named { start + 2 } else { start };
                 let name = if is_named { document.word(tokens[start]) } else { "name" };
                 let is_text = end == value + 1 && tokens[value].kind == Kind::Text;
-                let text = is_text.then(|| document.content(tokens[value]).to_owned());
-                args.push((name.to_owned(), text));
+                let argument = if is_text {
+                    Argument::Text(document.content(tokens[value]).to_owned())
+                } else {
+                    Argument::Other
+                };
+                args.push((name.to_owned(), argument));
                 start = end + 1;
                 if token.is(b')') {
                     break;
