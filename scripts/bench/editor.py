@@ -166,16 +166,4 @@ def measure(binary):
 
 def run(binaries):
     print(f"## Editor: a Tiltfile of {LINES:,} lines")
-    table = Table(binaries)
-    found, notes = [], []
-    for name, binary in binaries:
-        try:
-            found.append(measure(binary))
-        except Failed as error:
-            found.append({})
-            notes.append(f"{name}: {error}")
-    for title in next((it for it in found if it), {}):
-        name, unit = title.rsplit("|", 1)
-        table.row(name, unit, [it.get(title, "-") for it in found])
-    for note in notes:
-        print(f"  ({note})", flush=True)
+    Table(binaries).scene(measure)

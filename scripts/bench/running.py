@@ -73,6 +73,25 @@ class Table:
             ratio = f"{numbers[1] / numbers[0]:12.1f}x"
         print(f"{title:52}{cells}{ratio}{'  ' + note if note else ''}", flush=True)
 
+    def rows(self, found, notes):
+        """All that a scene has found for each program, by `TITLE|UNIT`, and what has to be said to it."""
+        for title in next((it for it in found if it), {}):
+            name, unit = title.rsplit("|", 1)
+            self.row(name, unit, [it.get(title, "-") for it in found])
+        for note in notes:
+            print(f"  ({note})", flush=True)
+
+    def scene(self, scene):
+        """Lets each program do the same, and shows what was found."""
+        found, notes = [], []
+        for name, binary in self.programs:
+            try:
+                found.append(scene(binary))
+            except Failed as error:
+                found.append({})
+                notes.append(f"{name}: {error}")
+        self.rows(found, notes)
+
     @staticmethod
     def cell(value, unit):
         if not isinstance(value, (int, float)):
@@ -274,8 +293,4 @@ def run(binaries):
             found.append(rows)
             if problem:
                 notes.append(f"{name}: {problem}")
-        for title in next((it for it in found if it), {}):
-            name, unit = title.rsplit("|", 1)
-            table.row(name, unit, [it.get(title, "-") for it in found])
-        for note in notes:
-            print(f"  ({note})", flush=True)
+        table.rows(found, notes)

@@ -1,9 +1,6 @@
 //! Images in the engine: whether they exist, their tags, and which of them nobody needs any more.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, SystemTime},
-};
+use std::{collections::HashMap, time::SystemTime};
 
 use bollard::{
     models::ImageInspect,
@@ -13,7 +10,7 @@ use bollard::{
     },
 };
 use engine_formats::docker::{reference::Reference, selector::RefSelector};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     build::GC_LABEL,
@@ -68,8 +65,8 @@ pub fn content_tag(id: &str) -> Option<String> {
 /// What may go.
 #[derive(Clone, Debug)]
 pub struct Prune {
-    /// Younger things stay.
-    pub max_age: Duration,
+    /// Younger things stay. With a negative age nothing is too young, also not what is made meanwhile.
+    pub max_age: SignedDuration,
     /// So many images of each build stay, however old.
     pub keep_recent: usize,
     /// Only images of these builds go.
@@ -196,7 +193,8 @@ fn superfluous<'a>(images: &'a [Image], prune: &Prune, now: SystemTime) -> Vec<&
             continue;
         };
         let tagged = image.last_tagged.map_or(SystemTime::UNIX_EPOCH, SystemTime::from);
-        if now.duration_since(tagged).unwrap_or_default() >= prune.max_age {
+        let age = now.duration_since(tagged).unwrap_or_default();
+        if SignedDuration::try_from(age).is_ok_and(|it| it >= prune.max_age) {
             old.push((tagged, owner, image));
         }
     }
@@ -225,7 +223,7 @@ mod tests {
     fn old_images_go_except_for_the_newest_of_each_build() {
         let selector = |name: &str| RefSelector::new(Reference::parse(name).unwrap());
         let prune = Prune {
-            max_age: Duration::from_hours(1),
+            max_age: SignedDuration::from_hours(1),
             keep_recent: 1,
             selectors: vec![selector("web"), selector("api")],
         };

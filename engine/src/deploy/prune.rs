@@ -1,10 +1,9 @@
 //! Docker prune: what of earlier updates may go, and how that is told.
 
-use std::time::Duration;
-
 use engine_docker::{Prune, PruneReport, Removed};
 use engine_formats::docker::{registry::Registry, selector::RefSelector};
 use engine_model::{BuildDetails, DockerPruneSettings, ImageTarget};
+use jiff::SignedDuration;
 
 /// What stands before everything that is said about it.
 pub const TITLE: &str = "[Docker Prune]";
@@ -23,7 +22,7 @@ pub fn request<'a>(
         }
     };
     Prune {
-        max_age: Duration::from_nanos(u64::try_from(settings.max_age.0).unwrap_or_default()),
+        max_age: SignedDuration::from_nanos(settings.max_age.0),
         keep_recent: usize::try_from(settings.keep_recent).unwrap_or_default(),
         selectors: images.filter_map(selector).collect(),
     }

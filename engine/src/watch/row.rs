@@ -124,8 +124,15 @@ impl Row {
         let ready = self.ready.extract_if(.., |(key, _)| !window.is_unclosed(*key));
         let mut told = Vec::new();
         for (_, named) in ready {
-            let Some(change) = self.files.get_mut(&named) else { continue };
-            change.is_told = true;
+            if !self.files.contains_key(&named) {
+                continue;
+            }
+            // Directories that have just been made get there with their files.
+            for path in named.ancestors() {
+                if let Some(change) = self.files.get_mut(path) {
+                    change.is_told = true;
+                }
+            }
             told.push(named.to_path_buf());
         }
         told.sort();
@@ -194,6 +201,26 @@ mod tests {
 
     fn path(key: u64) -> Rc<Path> {
         Path::new(&format!("/f{key}")).into()
+    }
+
+    #[test]
+    fn directories_of_files_that_were_told_early_are_told_when_they_are_gone() {
+        let now = Instant::now();
+        let mut row = burst(now, 5, true);
+        let (dir, file): (Rc<Path>, Rc<Path>) =
+            (Path::new("/new").into(), Path::new("/new/file").into());
+        for (key, path) in [(7, &dir), (8, &file)] {
+            row.add(now, path, path, key, Step::Changed);
+        }
+        row.is_complete(now, &file, 8);
+        assert!(row.take_early().contains(&file.to_path_buf()));
+        row.settle(&file, Verdict::Same);
+        row.settle(&dir, Verdict::Same);
+        let (told, _) = row.take();
+        assert!(
+            told.contains(&dir.to_path_buf()) && told.contains(&file.to_path_buf()),
+            "{told:?}"
+        );
     }
 
     #[test]

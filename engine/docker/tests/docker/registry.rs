@@ -3,11 +3,11 @@
 use std::{
     io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
-    time::Duration,
 };
 
 use engine_docker::{Docker, DockerError, Prune, Pushed, content_tag};
 use engine_formats::docker::{reference::Reference, selector::RefSelector};
+use jiff::SignedDuration;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -211,9 +211,9 @@ async fn old_images_of_a_build_go_but_the_newest_stay() {
     let selectors = vec![RefSelector::new(Reference::parse(&name).unwrap())];
     let prune = |max_age| Prune { max_age, keep_recent: 1, selectors: selectors.clone() };
     // Only images: the ground's build cache belongs to the other tests as well.
-    let young = docker.prune_images(&prune(Duration::from_hours(1))).await.unwrap();
+    let young = docker.prune_images(&prune(SignedDuration::from_hours(1))).await.unwrap();
     assert!(young.items.is_empty(), "{young:?}");
-    let report = docker.prune_images(&prune(Duration::ZERO)).await.unwrap();
+    let report = docker.prune_images(&prune(SignedDuration::ZERO)).await.unwrap();
     assert_eq!(report.items.iter().filter(|it| it.starts_with("untagged: ")).count(), 2);
     assert!(report.bytes > 0);
     for (image, tag) in &images[..2] {
