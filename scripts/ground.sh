@@ -174,8 +174,8 @@ down() {
 
 print_env() {
     is_up || fail "the test ground is not up: scripts/ground.sh up"
-    printf 'export DOCKER_HOST=%q DOCKER_CONFIG=%q ENGINE_TEST_REGISTRY=%q\n' \
-        "$DOCKER_HOST" "$DOCKER_CONFIG" "localhost:$(registry_port)"
+    printf 'export DOCKER_HOST=%q DOCKER_CONFIG=%q ENGINE_TEST_REGISTRY=%q ENGINE_TEST_REGISTRY_PROGRAM=%q\n' \
+        "$DOCKER_HOST" "$DOCKER_CONFIG" "localhost:$(registry_port)" "$programs/docker-registry"
 }
 
 status() {

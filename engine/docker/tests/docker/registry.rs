@@ -13,7 +13,9 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::support::{build, cli, context, docker, environment, is_there, registry, spec, unique};
+use crate::support::{
+    build, cli, context, docker, environment, is_there, registry, registry_program, spec, unique,
+};
 
 #[tokio::test]
 async fn an_image_gets_a_tag_for_its_content_and_is_pushed_once() {
@@ -115,7 +117,7 @@ impl Guarded {
             path("htpasswd")
         );
         std::fs::write(path("config.yml"), config).unwrap();
-        let mut process = std::process::Command::new("docker-registry")
+        let mut process = std::process::Command::new(registry_program())
             .args(["serve", &path("config.yml")])
             .stderr(std::process::Stdio::piped())
             .spawn()

@@ -35,6 +35,11 @@ pub(crate) fn registry() -> String {
     ground("ENGINE_TEST_REGISTRY")
 }
 
+/// The program that the registry of the ground is, to run another one.
+pub(crate) fn registry_program() -> String {
+    ground("ENGINE_TEST_REGISTRY_PROGRAM")
+}
+
 /// The ground's variables, changed by some of our own.
 pub(crate) fn environment(changes: &[(&str, &str)]) -> Environment {
     let inherited = ["PATH", "HOME"].map(|it| (it.to_owned(), std::env::var(it).unwrap()));
