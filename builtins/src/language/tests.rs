@@ -22,7 +22,7 @@ impl Files for Folder {
     }
 
     fn list(&self, dir: &Path) -> Vec<String> {
-        if dir == Path::new("/work/charts") {
+        if dir == Path::new("/project/charts") {
             vec!["app/".to_owned(), "values.yaml".to_owned()]
         } else {
             Vec::new()
@@ -31,7 +31,7 @@ impl Files for Folder {
 }
 
 fn here() -> &'static Path {
-    Path::new("/work/Tiltfile")
+    Path::new("/project/Tiltfile")
 }
 
 /// A document, and the place of its mark.
