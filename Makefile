@@ -16,7 +16,7 @@ RUNTIME = python3 -B conformance-tests/runtime/run.py --check $(ENGINE) --quiet 
 # Tests find what they need to run for real here: a Docker engine and a registry of their own, and a cluster on them.
 GROUND ?= scripts/ground.sh run
 CLUSTER ?= scripts/cluster.sh run
-TEST = $(CARGO) test --locked --release --workspace
+TEST = $(CARGO) test --locked --release --workspace --no-fail-fast
 export ENGINE_TESTS_NEED_ALL = 1
 
 export PATH := $(TOOLS_DIR)/bin:$(PATH)

@@ -80,6 +80,15 @@ impl Row {
         self.n_updates > 0 || self.guarded_until.is_some_and(|until| now < until)
     }
 
+    /// Takes note of a step of a file that is, or is about to be, among the changes.
+    pub(super) fn see(&mut self, now: Instant, key: u64, step: Step) {
+        let step = match step {
+            Step::Writing if self.is_guarded(now) => Step::WritingInUpdate,
+            step => step,
+        };
+        self.window.seen(now, key, step);
+    }
+
     /// Adds an event; tells whether the verdict about the file has to be announced here.
     pub(super) fn add(
         &mut self,
@@ -89,7 +98,7 @@ impl Row {
         key: u64,
         step: Step,
     ) -> bool {
-        self.window.seen(now, key, step);
+        self.see(now, key, step);
         let is_guarded = self.is_guarded(now);
         if let Some(change) = self.files.get_mut(named) {
             change.is_guarded &= is_guarded;
@@ -193,7 +202,7 @@ mod tests {
         for key in 0..n_files {
             let path = path(key);
             row.add(now, &path, &path, key, Step::Writing);
-            row.window.seen(now, key, Step::Closed);
+            row.see(now, key, Step::Closed);
             row.is_complete(now, &path, key);
         }
         row
@@ -241,7 +250,7 @@ mod tests {
         let mut row = burst(now, 20, true);
         row.add(now, &path(7), &path(7), 7, Step::Writing);
         assert_eq!(row.take_early().len(), 19);
-        row.window.seen(now, 7, Step::Closed);
+        row.see(now, 7, Step::Closed);
         assert_eq!(row.take_early(), [PathBuf::from("/f7")]);
     }
 

@@ -44,6 +44,8 @@ pub(super) enum Step {
     Changed,
     /// Somebody writes to it and has not closed it yet.
     Writing,
+    /// The same, and it may be the target's own update, whose end has to be waited for anyway.
+    WritingInUpdate,
     /// Its writer closed it.
     Closed,
     /// It is gone, perhaps only to be replaced.
@@ -62,7 +64,7 @@ pub(super) struct QuietWindow {
 struct Open {
     since: Instant,
     has_removal: bool,
-    /// Files that are being written, and since when.
+    /// Files that are being written, and how long each may hold back the batch.
     unclosed: HashMap<u64, Instant>,
 }
 
@@ -106,7 +108,10 @@ impl QuietWindow {
         match step {
             Step::Changed => {}
             Step::Writing => {
-                batch.unclosed.entry(file).or_insert(now);
+                batch.unclosed.entry(file).or_insert(now + UNCLOSED);
+            }
+            Step::WritingInUpdate => {
+                batch.unclosed.entry(file).or_insert(now + LONGEST);
             }
             Step::Closed => {
                 batch.unclosed.remove(&file);
@@ -122,7 +127,7 @@ impl QuietWindow {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let (batch, burst) = (self.batch.as_ref()?, self.burst.as_ref()?);
         let quiet = burst.last + quiet(burst, batch.has_removal);
-        let closed = batch.unclosed.values().min().map(|&since| since + UNCLOSED);
+        let closed = batch.unclosed.values().min().copied();
         Some(closed.map_or(quiet, |closed| closed.max(quiet)).min(batch.since + LONGEST))
     }
 
@@ -221,6 +226,23 @@ mod tests {
             &[(0, 1, Step::Writing)],
             &expect![[r#"
             50 ms: 1 events
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_file_that_an_update_has_emptied_is_waited_for_until_it_is_filled() {
+        let filled = [(0, 1, Step::WritingInUpdate), (300, 1, Step::Closed)];
+        check(
+            &filled,
+            &expect![[r#"
+            302 ms: 2 events
+        "#]],
+        );
+        check(
+            &[(0, 1, Step::WritingInUpdate)],
+            &expect![[r#"
+            2000 ms: 1 events
         "#]],
         );
     }

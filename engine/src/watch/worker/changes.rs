@@ -68,7 +68,7 @@ impl Worker {
         let key = key(&seen.path);
         for (row, named) in &pending.waiting {
             if let Some(row) = self.rows.get_mut(row) {
-                row.window.seen(now, key, step);
+                row.see(now, key, step);
                 if step == Step::Closed {
                     row.is_complete(now, named, key);
                 }
