@@ -91,12 +91,17 @@ pub async fn service(order: Order, tools: &Tools, report: impl Fn(Report)) -> Re
     let log = order.log.clone();
     let updated = build_and_deploy(order, tools, report).await;
     if let Err(error) = &updated {
-        log.info(&format!("got unexpected error during build/deploy: {error}"));
-        if error.ends_with('\n') {
-            log.info("");
-        }
+        say_failed(&log, error);
     }
     updated
+}
+
+/// Ends the log of an update that failed.
+fn say_failed(log: &LogWriter, error: &str) {
+    log.info(&format!("got unexpected error during build/deploy: {error}"));
+    if error.ends_with('\n') {
+        log.info("");
+    }
 }
 
 async fn build_and_deploy(

@@ -80,10 +80,7 @@ pub async fn update(
     let log = order.log.clone();
     let updated = build_and_deploy(order, tools, report).await;
     if let Err(UpdateError { text, .. }) = &updated {
-        log.info(&format!("got unexpected error during build/deploy: {text}"));
-        if text.ends_with('\n') {
-            log.info("");
-        }
+        super::say_failed(&log, text);
     }
     updated
 }

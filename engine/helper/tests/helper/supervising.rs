@@ -93,14 +93,13 @@ fn the_code_of_the_program_is_that_of_the_supervisor() {
 
 #[test]
 fn signals_reach_the_whole_group_of_the_program() {
-    let script =
-        "trap 'echo usr1' USR1; trap 'echo hup; exit 5' HUP; echo up; while :; do sleep 0.01; done";
+    let script = "trap 'echo usr1' USR1; trap 'echo term; exit 5' TERM; echo up; while :; do sleep 0.01; done";
     let mut supervisor = Supervisor::start(&[], script);
     assert_eq!(supervisor.line(), "up");
     supervisor.signal("USR1");
     assert_eq!(supervisor.line(), "usr1");
-    supervisor.signal("HUP");
-    assert_eq!(supervisor.line(), "hup");
+    supervisor.signal("TERM");
+    assert_eq!(supervisor.line(), "term");
     assert_eq!(supervisor.end(), Some(5));
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1 as api;
-use kube::Api;
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Resource};
 use tokio::sync::{mpsc, watch as state};
 use tokio::task::JoinSet;
 
@@ -137,45 +138,31 @@ impl Task {
 
     fn watch(&self, namespace: &Arc<str>) -> JoinSet<()> {
         let mut watches = JoinSet::new();
-        let (client, sender) = (self.cluster.client(), &self.sender);
-        let server: Arc<str> = Arc::from(self.cluster.server());
-        let here = Arc::clone(namespace);
-        watches.spawn(
-            Watch {
-                api: Api::<api::Pod>::namespaced(client.clone(), namespace),
-                shrink: found,
-                wrap: move |sight| Message::Pods(Arc::clone(&here), sight),
-                sender: sender.clone(),
-                server: Arc::clone(&server),
-                distrusts: self.cluster.distrusts(),
-            }
-            .run(),
-        );
-        let here = Arc::clone(namespace);
-        watches.spawn(
-            Watch {
-                api: Api::<api::Event>::namespaced(client.clone(), namespace),
-                shrink: Happening::of,
-                wrap: move |sight| Message::Events(Arc::clone(&here), sight),
-                sender: sender.clone(),
-                server: Arc::clone(&server),
-                distrusts: self.cluster.distrusts(),
-            }
-            .run(),
-        );
-        let here = Arc::clone(namespace);
-        watches.spawn(
-            Watch {
-                api: Api::<api::Service>::namespaced(client.clone(), namespace),
-                shrink: Service::of,
-                wrap: move |sight| Message::Services(Arc::clone(&here), sight),
-                sender: sender.clone(),
-                server: Arc::clone(&server),
-                distrusts: self.cluster.distrusts(),
-            }
-            .run(),
-        );
+        watches.spawn(self.watch_of(namespace, found, Message::Pods).run());
+        watches.spawn(self.watch_of(namespace, Happening::of, Message::Events).run());
+        watches.spawn(self.watch_of(namespace, Service::of, Message::Services).run());
         watches
+    }
+
+    /// A watch of all objects of a kind in a namespace.
+    fn watch_of<K, T>(
+        &self,
+        namespace: &Arc<str>,
+        shrink: fn(K) -> Option<T>,
+        message: fn(Arc<str>, Sight<T>) -> Message,
+    ) -> Watch<K, T, Message, impl Fn(Sight<T>) -> Message + use<K, T>>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    {
+        let here = Arc::clone(namespace);
+        Watch {
+            api: Api::namespaced(self.cluster.client().clone(), namespace),
+            shrink,
+            wrap: move |sight| message(Arc::clone(&here), sight),
+            sender: self.sender.clone(),
+            server: Arc::from(self.cluster.server()),
+            distrusts: self.cluster.distrusts(),
+        }
     }
 
     fn take(&mut self, message: Message) {
