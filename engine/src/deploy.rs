@@ -57,7 +57,16 @@ pub enum Report {
         /// Since when.
         started: SystemTime,
     },
-    /// An image was built, or not; or it was there already.
+    /// An image is used as it was built before, since its inputs are as they were then.
+    Kept {
+        /// Its image map.
+        image: String,
+        /// What was built.
+        built: Built,
+        /// When its inputs were looked at.
+        looked: SystemTime,
+    },
+    /// An image was built, or not.
     Ended {
         /// Its image map.
         image: String,
@@ -65,8 +74,8 @@ pub enum Report {
         result: Result<Built, String>,
         /// The steps of the build, also of one that failed.
         stages: Vec<Stage>,
-        /// When the build began; nothing if there was none.
-        started: Option<SystemTime>,
+        /// When the build began.
+        started: SystemTime,
     },
     /// What is about to be deployed is deleted first.
     ForceDeleted,

@@ -91,6 +91,8 @@ struct Change {
     mark: Mark,
     at: Time,
     found: Found,
+    /// Whether the current image has it, although it was built earlier: the file is as it was then.
+    is_in_image: bool,
 }
 
 /// The list of all files, for containers that get all of them.
@@ -156,14 +158,26 @@ impl LiveUpdate {
         self.last_mark.0 += 1;
         let mark = self.last_mark;
         let source = self.sources.entry(Arc::clone(source)).or_default();
-        source
-            .changes
-            .extend(files.into_iter().map(|(it, found)| (it, Change { mark, at, found })));
+        let change = |found| Change { mark, at, found, is_in_image: false };
+        source.changes.extend(files.into_iter().map(|(it, found)| (it, change(found))));
     }
 
     /// The current image of a source has all changes from before this time, when its build began.
     pub fn image_built(&mut self, source: &Arc<str>, began: Time) {
         self.sources.entry(Arc::clone(source)).or_default().built = Some(began);
+    }
+
+    /// The current image of a source is one that was built earlier: when somebody looked, its inputs were as they
+    /// were then. Only containers that files were copied into since may lack changes from before.
+    pub fn image_kept(&mut self, source: &Arc<str>, looked: Time, now: Time) {
+        let changes =
+            self.sources.get_mut(source).into_iter().flat_map(|it| it.changes.values_mut());
+        for change in changes.filter(|it| it.at.is_before(looked, now)) {
+            change.is_in_image = true;
+        }
+        for tracked in self.tracked.values_mut() {
+            tracked.failed.take_if(|it| it.oldest.is_before(looked, now));
+        }
     }
 
     /// What runs was deployed from this time on.

@@ -156,6 +156,8 @@ pub struct PodOwner {
     pub kind: String,
     /// When it was created, if that could be read.
     pub created: Option<Timestamp>,
+    /// Which of the sets of a Deployment it is; 0 if it is none.
+    pub revision: u64,
 }
 
 impl Pod {
@@ -174,6 +176,7 @@ impl Pod {
             api_version: it.api_version,
             kind: it.kind,
             created: None,
+            revision: 0,
         });
         Self {
             uid: metadata.uid.unwrap_or_default(),

@@ -90,6 +90,8 @@ pub struct Plan {
     is_pushed: bool,
     /// Whether somebody asked for builds that use nothing of what was built before.
     is_full_rebuild: bool,
+    /// When inputs were looked at.
+    looked: SystemTime,
 }
 
 impl Plan {
@@ -177,8 +179,8 @@ impl Images {
         let targets: Vec<ImageTarget> = all.iter().filter(is_ours).cloned().collect();
         let is_pushed = matches!(self.destination, Destination::Cluster(_));
         let (builds, reused) = (HashSet::new(), HashMap::new());
-        let gone = Vec::new();
-        let mut plan = Plan { targets, builds, reused, gone, is_pushed, is_full_rebuild };
+        let (gone, looked) = (Vec::new(), SystemTime::now());
+        let mut plan = Plan { targets, builds, reused, gone, is_pushed, is_full_rebuild, looked };
         for target in &plan.targets {
             let has_new_base = target.image_maps().iter().any(|it| plan.builds.contains(it));
             let known = if is_full_rebuild || has_new_base {
@@ -251,12 +253,8 @@ impl Images {
             self.ensure_delivered(&plan, &step).await?;
         }
         for (image, built) in &plan.reused {
-            report(Report::Ended {
-                image: image.clone(),
-                result: Ok(built.clone()),
-                stages: Vec::new(),
-                started: None,
-            });
+            let (image, built) = (image.clone(), built.clone());
+            report(Report::Kept { image, built, looked: plan.looked });
         }
         let mut done = plan.reused.clone();
         let mut waiting: Vec<&ImageTarget> =
@@ -341,7 +339,7 @@ impl Images {
             }
             (result, _) => result,
         };
-        report(Report::Ended { image, result: result.clone(), stages, started: Some(started) });
+        report(Report::Ended { image, result: result.clone(), stages, started });
         result
     }
 

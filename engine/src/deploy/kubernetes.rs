@@ -110,7 +110,9 @@ async fn build_and_deploy(
     let built = Mutex::new(HashMap::new());
     if let (Some(images), Some(plan)) = (&tools.images, plan) {
         let report = |it: Report| {
-            if let Report::Ended { image, result: Ok(found), .. } = &it {
+            if let Report::Ended { image, result: Ok(found), .. }
+            | Report::Kept { image, built: found, .. } = &it
+            {
                 let mut built = built.lock().unwrap_or_else(PoisonError::into_inner);
                 built.insert(image.clone(), found.clone());
             }

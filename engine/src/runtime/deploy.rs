@@ -197,6 +197,10 @@ impl Runtime {
                 let status = json!({"building": {"startedAt": micro(started)}});
                 self.show_build(resource, &image, &status);
             }
+            Report::Kept { image, built, looked } => {
+                self.image_known(&image, &built);
+                self.image_kept(&image, clock::of_system(looked));
+            }
             Report::Ended { image, result, stages, started } => {
                 self.image_ended(resource, &image, &result, &stages, started);
             }
@@ -206,6 +210,7 @@ impl Runtime {
                 let error = result.as_ref().err().cloned();
                 let applied = Applied { started, finished: SystemTime::now(), error };
                 self.service_applied(resource, applied, result.ok().flatten().map(|it| *it));
+                self.step_live(resource);
             }
         }
     }
@@ -216,32 +221,35 @@ impl Runtime {
         image: &str,
         result: &Result<Built, String>,
         stages: &[Stage],
-        started: Option<SystemTime>,
+        started: SystemTime,
     ) {
-        if let Some(started) = started {
-            let mut completed =
-                json!({"startedAt": micro(started), "finishedAt": micro(SystemTime::now())});
-            let mut status = json!({});
-            match result {
-                Ok(built) => status["ref"] = json!(built.tagged),
-                Err(error) => completed["error"] = json!(self.logs.scrubber().scrub(error)),
-            }
-            status["completed"] = completed;
-            if !stages.is_empty() {
-                status["stageStatuses"] = stages.iter().map(stage).collect();
-            }
-            self.show_build(resource, image, &status);
+        let mut completed =
+            json!({"startedAt": micro(started), "finishedAt": micro(SystemTime::now())});
+        let mut status = json!({});
+        match result {
+            Ok(built) => status["ref"] = json!(built.tagged),
+            Err(error) => completed["error"] = json!(self.logs.scrubber().scrub(error)),
         }
+        status["completed"] = completed;
+        if !stages.is_empty() {
+            status["stageStatuses"] = stages.iter().map(stage).collect();
+        }
+        self.show_build(resource, image, &status);
         if let Ok(built) = result {
-            let status = json!({
-                "image": built.deployed,
-                "imageFromCluster": built.deployed,
-                "imageFromLocal": built.local,
-                "buildStartTime": micro(built.started),
-            });
-            self.store.set_status(kind::IMAGE_MAP, image, &status);
-            self.image_built(image, clock::of_system(built.started));
+            self.image_known(image, built);
         }
+    }
+
+    /// This is the image from now on.
+    fn image_known(&mut self, image: &str, built: &Built) {
+        let status = json!({
+            "image": built.deployed,
+            "imageFromCluster": built.deployed,
+            "imageFromLocal": built.local,
+            "buildStartTime": micro(built.started),
+        });
+        self.store.set_status(kind::IMAGE_MAP, image, &status);
+        self.image_built(image, clock::of_system(built.started));
     }
 
     /// Builds that ran are over.

@@ -150,6 +150,14 @@ impl Runtime {
         }
     }
 
+    /// An image was built earlier, and has all changes from before somebody looked at its inputs.
+    pub(super) fn image_kept(&mut self, image: &str, looked: Time) {
+        let source: Arc<str> = format!("image:{image}").into();
+        for known in self.live.known.values_mut().filter(|it| it.sources.contains(&source)) {
+            known.machine.image_kept(&source, looked, clock::now());
+        }
+    }
+
     /// Containers came, went, or do otherwise than before.
     pub(super) fn live_containers_changed(&mut self, resource: &ResourceName) {
         let names = self.live.names_of(resource);
@@ -179,6 +187,7 @@ impl Runtime {
         for known in self.live.known.values_mut().filter(|it| it.resource == *resource) {
             known.machine.deployed(began);
         }
+        self.step_live(resource);
     }
 
     /// Containers take the changes that the scheduler has handed over.
@@ -212,7 +221,7 @@ impl Runtime {
     }
 
     /// Does what is due for a resource, and tells the scheduler when nothing is left to do.
-    fn step_live(&mut self, resource: &ResourceName) {
+    pub(super) fn step_live(&mut self, resource: &ResourceName) {
         if self.settings.mode == Mode::Ci {
             return;
         }

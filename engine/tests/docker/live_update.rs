@@ -21,6 +21,11 @@ struct Running {
 impl Running {
     /// Starts a service `web` with the files of `src` in `/app`.
     fn start(dockerfile: &str, steps: &str, more: &str) -> Option<Self> {
+        Self::project(dockerfile, steps, more).map(Self::up)
+    }
+
+    /// What is started.
+    fn project(dockerfile: &str, steps: &str, more: &str) -> Option<Project> {
         let tiltfile = format!(
             "docker_compose('compose.yml', project_name='PROJECT')\n\
              docker_build('PROJECT-web', '.', live_update=[{steps}])\n"
@@ -37,7 +42,7 @@ impl Running {
         project.write(".dockerignore", "home\nlog\n");
         project.write("src/a", "first\n");
         project.write("src/old", "old\n");
-        Some(Self::up(project))
+        Some(project)
     }
 
     fn up(mut project: Project) -> Self {
@@ -239,6 +244,25 @@ fn files_that_no_rule_covers_cause_a_build() {
     until(&mut web.instance, "web", "ok", "ok");
     web.write("a", "after\n");
     web.until_inside("cat /app/a", "after");
+}
+
+#[test]
+fn a_build_that_finds_all_as_it_was_leaves_the_container_and_its_updates() {
+    let dockerfile = format!("{BUSYBOX}COPY other /other\n");
+    let Some(project) = Running::project(&dockerfile, SYNC, "") else { return };
+    project.write("other", "as it was\n");
+    let mut web = Running::up(project);
+    let first = web.container();
+    web.write("a", "second\n");
+    web.until_inside("cat /app/a", "second");
+    web.write("a", "first\n");
+    web.instance.write("other", "as it was\n");
+    web.until_log("STEP 1/2 — Loading cached images");
+    web.until_inside("cat /app/a", "first");
+    until(&mut web.instance, "web", "ok", "ok");
+    web.write("a", "third\n");
+    web.until_inside("cat /app/a", "third");
+    assert_eq!(web.container(), first, "{}", web.instance.log());
 }
 
 #[test]

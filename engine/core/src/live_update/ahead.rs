@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::{
-    LiveUpdate, UpdateMode, container::ContainerState, plan::Update, round::last_of_each_path,
+    LiveUpdate, UpdateMode,
+    container::{Container, ContainerState},
+    plan::Update,
+    round::last_of_each_path,
     rules::Root,
 };
 
@@ -12,7 +15,7 @@ impl LiveUpdate {
     /// decides nothing: the same files are told to [`LiveUpdate::files_changed`] when the burst has ended, and then
     /// there is less to send.
     #[must_use]
-    pub fn ahead(&self, files: &[Arc<str>], roots: &[Root]) -> Option<Update> {
+    pub fn ahead(&mut self, files: &[Arc<str>], roots: &[Root]) -> Option<Update> {
         // Where a file that is yet to come may ask for a build, containers stay as they are.
         if self.mode == UpdateMode::Manual
             || self.status.failed.is_some()
@@ -24,10 +27,22 @@ impl LiveUpdate {
             let is_running = it.state == ContainerState::Running && !it.container.id.is_empty();
             is_running && !self.is_initial(&it.container)
         });
-        let containers: Vec<_> = running.map(|it| it.container.clone()).collect();
+        // The image does not tell any more what is in those that get something, but the last mark does.
+        let has_all = self.is_image_current();
+        let is_marked = |it: &Container| self.tracked.get(it).is_some_and(|it| it.mark().is_some());
+        let containers: Vec<_> =
+            running.map(|it| it.container.clone()).filter(|it| has_all || is_marked(it)).collect();
         let mappings = self.rules.map(files, roots, &self.cwd).ok()?;
-        let is_any = !containers.is_empty() && !mappings.is_empty();
-        is_any.then(|| Update {
+        if containers.is_empty() || mappings.is_empty() {
+            return None;
+        }
+        for container in &containers {
+            let tracked = self.tracked.entry(container.clone()).or_default();
+            if tracked.mark().is_none() {
+                tracked.synced = Some(self.last_mark);
+            }
+        }
+        Some(Update {
             containers,
             files: files.to_vec(),
             copies: last_of_each_path(mappings),

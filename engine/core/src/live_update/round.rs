@@ -159,11 +159,21 @@ impl LiveUpdate {
         Ok(Pending { is_initial: true, files, deletions, mark: *mark, oldest: now, newest: now })
     }
 
-    /// The changes after a mark.
+    /// Whether the image has all changes.
+    pub(super) fn is_image_current(&self) -> bool {
+        self.changes(None).files.is_empty()
+    }
+
+    /// The changes after a mark, for a container that has others up to it; or all that are not in the image.
     fn changes(&self, after: Option<Mark>) -> Pending {
         let mut pending = Pending { mark: self.last_mark, ..Pending::default() };
+        let is_missing = |file: &Arc<str>, change: &Change| {
+            // What is in the image may have been copied over.
+            let may_differ = after.is_some() && self.rules.cover(std::slice::from_ref(file));
+            Some(change.mark) > after && (may_differ || !change.is_in_image)
+        };
         let changes = self.sources.values().flat_map(|it| &it.changes);
-        for (file, change) in changes.filter(|(_, it)| Some(it.mark) > after) {
+        for (file, change) in changes.filter(|(file, change)| is_missing(file, change)) {
             let is_first = pending.files.is_empty();
             pending.oldest = if is_first { change.at } else { pending.oldest.min(change.at) };
             pending.newest = if is_first { change.at } else { pending.newest.max(change.at) };

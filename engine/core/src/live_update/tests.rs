@@ -108,6 +108,13 @@ impl World {
         self.step();
     }
 
+    /// The image turns out to be as it was built before.
+    fn keep(&mut self) {
+        self.now.0 += 1;
+        self.live_update.image_kept(&self.source, self.now, self.now);
+        self.step();
+    }
+
     fn step(&mut self) {
         self.now.0 += 1;
         let actions = self.live_update.step(self.now, &self.roots);

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
-
 use super::{Pod, PodOwner};
 
 /// The pods that belong to what was applied last: not those of an older `ReplicaSet`, of another update, or of objects
@@ -12,21 +10,22 @@ use super::{Pod, PodOwner};
 /// `hashes` are the pod templates of the last apply and `uids` its objects.
 #[must_use]
 pub fn filtered<'a>(pods: &'a [Pod], hashes: &[String], uids: &BTreeSet<String>) -> Vec<&'a Pod> {
-    let mut newest: BTreeMap<&str, (&PodOwner, Timestamp)> = BTreeMap::new();
+    let mut newest: BTreeMap<&str, &PodOwner> = BTreeMap::new();
     for pod in pods {
-        let (Some(ancestor), Some((owner, created))) = (&pod.ancestor_uid, valid_owner(pod)) else {
+        let (Some(ancestor), Some(owner)) = (&pod.ancestor_uid, valid_owner(pod)) else {
             continue;
         };
-        let known = newest.entry(ancestor).or_insert((owner, created));
-        if created > known.1 {
-            *known = (owner, created);
+        let known = newest.entry(ancestor).or_insert(owner);
+        // Two sets can be of one second.
+        if (owner.created, owner.revision) > (known.created, known.revision) {
+            *known = owner;
         }
     }
     let counts = |pod: &&Pod| {
         let newest = pod.ancestor_uid.as_deref().and_then(|it| newest.get(it));
-        let is_of_old_set = valid_owner(pod).zip(newest).is_some_and(|((owner, _), newest)| {
-            owner.kind == "ReplicaSet" && owner.name != newest.0.name
-        });
+        let is_of_old_set = valid_owner(pod)
+            .zip(newest)
+            .is_some_and(|(owner, newest)| owner.kind == "ReplicaSet" && owner.name != newest.name);
         // A pod without a hash is let through: what made it may have no pod template.
         let is_of_update = pod.template_hash.as_ref().is_none_or(|it| hashes.contains(it));
         let is_of_apply = pod.ancestor_uid.as_ref().is_none_or(|it| uids.contains(it));
@@ -35,9 +34,8 @@ pub fn filtered<'a>(pods: &'a [Pod], hashes: &[String], uids: &BTreeSet<String>)
     pods.iter().filter(counts).collect()
 }
 
-fn valid_owner(pod: &Pod) -> Option<(&PodOwner, Timestamp)> {
-    let owner = pod.owner.as_ref().filter(|it| !it.name.is_empty())?;
-    Some((owner, owner.created?))
+fn valid_owner(pod: &Pod) -> Option<&PodOwner> {
+    pod.owner.as_ref().filter(|it| !it.name.is_empty() && it.created.is_some())
 }
 
 /// The pod that was created last; of those of one second the one with the greater name.

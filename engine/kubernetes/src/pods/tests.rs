@@ -208,7 +208,7 @@ fn the_json_is_that_of_tilt() {
     );
 }
 
-/// A pod in words: its name, then `at` its age, `of` its owner and when that was made, `under` its ancestor, `hash`.
+/// A pod in words: its name, then `at` its age, `of` its owner and when that was made, its `revision`, `under` its ancestor, `hash`.
 fn worded(text: &str) -> Pod {
     let mut words = text.split_whitespace();
     let mut pod = Pod { name: words.next().unwrap().to_owned(), ..Pod::default() };
@@ -221,6 +221,7 @@ fn worded(text: &str) -> Pod {
                 let (kind, name, created) = (next(), next(), Some(moment(&next())));
                 pod.owner = Some(PodOwner { name, kind, created, ..PodOwner::default() });
             }
+            "revision" => pod.owner.as_mut().unwrap().revision = next().parse().unwrap(),
             "under" => pod.ancestor_uid = Some(next()),
             "hash" => pod.template_hash = Some(next()),
             "running" => pod.phase = "Running".to_owned(),
@@ -241,6 +242,14 @@ fn pods_of_earlier_updates_do_not_count() {
     for (pods, expected) in [
         // Only the newer set of one deployment counts.
         (&["a under web of ReplicaSet old 1", "b under web of ReplicaSet new 2"][..], "b"),
+        // Sets of the same second are told apart by their revisions.
+        (
+            &[
+                "a under web of ReplicaSet new 1 revision 2",
+                "b under web of ReplicaSet old 1 revision 1",
+            ],
+            "a",
+        ),
         // The jobs of one set all count.
         (&["a under jobs of Job one 1", "b under jobs of Job two 2"], "a b"),
         // An owner that could not be read is no older one.

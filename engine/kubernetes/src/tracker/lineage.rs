@@ -38,6 +38,8 @@ impl Reference {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) created: Option<Timestamp>,
+    /// Which of the sets of a Deployment it is; 0 if it is none.
+    pub(super) revision: u64,
     pub(super) owners: Vec<Reference>,
 }
 
@@ -110,7 +112,7 @@ mod tests {
         let mut known = Owners::default();
         for (uid, owners) in tree {
             let owners = owners.iter().map(|it| reference(it)).collect();
-            known.learn((*uid).to_owned(), Owner { created: None, owners });
+            known.learn((*uid).to_owned(), Owner { owners, ..Owner::default() });
         }
         known
     }

@@ -28,18 +28,20 @@ pub(super) struct Found {
     pub(super) owners: Vec<Reference>,
 }
 
-/// A pod of a resource, as it was reported: its ancestor and the age of its owner are not in the pod itself.
+/// A pod of a resource, as it was reported: its ancestor and the age and revision of its owner are not in the pod itself.
 #[derive(Clone, Debug)]
 struct Shown {
     pod: Arc<Pod>,
     ancestor: Option<String>,
     owner_created: Option<Timestamp>,
+    owner_revision: u64,
 }
 
 impl PartialEq for Shown {
     fn eq(&self, other: &Self) -> bool {
         self.ancestor == other.ancestor
             && self.owner_created == other.owner_created
+            && self.owner_revision == other.owner_revision
             && (Arc::ptr_eq(&self.pod, &other.pod) || self.pod == other.pod)
     }
 }
@@ -270,6 +272,7 @@ impl Model {
             pod: Arc::clone(&found.pod),
             ancestor: ancestor.map(str::to_owned),
             owner_created: nearest.and_then(|it| it.created),
+            owner_revision: nearest.map_or(0, |it| it.revision),
         })
     }
 
@@ -387,6 +390,7 @@ impl Shown {
         pod.ancestor_uid.clone_from(&self.ancestor);
         if let Some(owner) = &mut pod.owner {
             owner.created = self.owner_created;
+            owner.revision = self.owner_revision;
         }
         pod
     }

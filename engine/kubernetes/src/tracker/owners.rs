@@ -29,6 +29,9 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("v1", "ReplicationController"),
 ];
 
+/// The annotation with the number of a set of a Deployment.
+const REVISION: &str = "deployment.kubernetes.io/revision";
+
 /// What a read of owners gave.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
@@ -136,8 +139,10 @@ async fn resource(
 
 fn owner(meta: &PartialObjectMeta<DynamicObject>) -> Owner {
     let namespace = meta.namespace().unwrap_or_default();
+    let revision = meta.annotations().get(REVISION).and_then(|it| it.parse().ok());
     Owner {
         created: crate::pods::time(meta.metadata.creation_timestamp.as_ref()),
+        revision: revision.unwrap_or_default(),
         owners: Reference::owners(meta.metadata.owner_references.clone(), &namespace),
     }
 }

@@ -57,7 +57,7 @@ fn step(model: &mut Model, interests: &mut Interests, words: &[&str]) {
         }
         ["owner", uid, ref rest @ ..] => {
             let owners = rest.iter().skip(1).map(|it| reference(it)).collect();
-            model.learn(uid.to_owned(), Owner { created: None, owners });
+            model.learn(uid.to_owned(), Owner { owners, ..Owner::default() });
         }
         ["event", count, kind, uid] => model.put_event(Happening {
             uid: format!("event of {uid}"),

@@ -1,10 +1,11 @@
 //! Which files may go into containers before a burst of changes has ended.
 
 use engine_model::Present;
+use expect_test::expect;
 
 use super::*;
 
-fn ahead(world: &World, files: &[&str]) -> Option<Vec<String>> {
+fn ahead(world: &mut World, files: &[&str]) -> Option<Vec<String>> {
     let files: Vec<Arc<str>> = files.iter().map(|it| Arc::from(*it)).collect();
     let update = world.live_update.ahead(&files, &world.roots)?;
     assert!(update.runs.is_empty() && update.deletions.is_empty() && !update.restarts);
@@ -26,25 +27,40 @@ fn running_containers_get_files_of_a_burst_ahead() {
     ]);
     let files = ["/p/src/x", "/p/src/y"];
     let expected = ["id1", "id3", "/app/x", "/app/y"].map(ToOwned::to_owned);
-    assert_eq!(ahead(&world, &files), Some(expected.to_vec()));
+    assert_eq!(ahead(&mut world, &files), Some(expected.to_vec()));
 }
 
 #[test]
 fn nothing_goes_ahead_where_a_build_or_a_trigger_may_be_needed() {
     let running = [("a", "id1", ContainerState::Running)];
     // A file that asks for a build may follow.
-    assert_eq!(ahead(&World::running(&spec()), &["/p/src/x"]), None);
-    assert_eq!(ahead(&World::running(&without_stop()), &["/p/src/x", "/p/other"]), None);
+    assert_eq!(ahead(&mut World::running(&spec()), &["/p/src/x"]), None);
+    assert_eq!(ahead(&mut World::running(&without_stop()), &["/p/src/x", "/p/other"]), None);
     let mut manual = World::new(&without_stop(), UpdateMode::Manual);
     manual.containers(&running);
-    assert_eq!(ahead(&manual, &["/p/src/x"]), None);
+    assert_eq!(ahead(&mut manual, &["/p/src/x"]), None);
     let mut failed = World::running(&without_stop());
     failed.change(&["/p/other"]);
-    assert_eq!(ahead(&failed, &["/p/src/x"]), None);
+    assert_eq!(ahead(&mut failed, &["/p/src/x"]), None);
 }
 
 #[test]
 fn a_container_that_gets_all_files_first_gets_none_ahead() {
     let spec = LiveUpdateSpec { initial_sync: Some(Present {}), ..without_stop() };
-    assert_eq!(ahead(&World::running(&spec), &["/p/src/x"]), None);
+    assert_eq!(ahead(&mut World::running(&spec), &["/p/src/x"]), None);
+}
+
+#[test]
+fn what_went_ahead_is_copied_again_where_the_image_that_was_kept_differs() {
+    let mut world = World::running(&without_stop());
+    ahead(&mut world, &["/p/src/x"]).unwrap();
+    world.change(&["/p/src/x", "/p/other"]);
+    world.keep();
+    world.check(&expect![[r#"
+        nothing
+        LiveUpdate "app:img" UpdateStopped: Found file(s) not matching any sync (files: [other])
+        Will copy 1 file(s) to container: [pod/c]
+        - '/p/src/x' --> '/app/x'
+        run ["sh", "-c", "make all"]
+    "#]]);
 }

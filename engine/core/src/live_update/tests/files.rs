@@ -220,3 +220,44 @@ fn other_rules_forget_containers_but_not_changes() {
         run ["sh", "-c", "make all"]
     "#]]);
 }
+
+#[test]
+fn what_an_image_that_was_kept_has_is_not_copied_and_asks_for_nothing() {
+    let mut world = World::running(&spec());
+    world.change(&["/p/other", "/p/src/a"]);
+    world.keep();
+    world.change(&["/p/src/b"]);
+    world.check(&expect![[r#"
+        nothing
+        LiveUpdate "app:img" UpdateStopped: Found file(s) not matching any sync (files: [other])
+        nothing
+        Will copy 1 file(s) to container: [pod/c]
+        - '/p/src/b' --> '/app/b'
+        run ["sh", "-c", "make all"]
+    "#]]);
+}
+
+#[test]
+fn what_was_copied_into_a_container_is_made_as_in_the_image_that_was_kept() {
+    let mut world = World::running(&spec());
+    world.change(&["/p/src/a"]);
+    world.end_well();
+    world.change(&["/p/other", "/p/src/a"]);
+    world.keep();
+    world.end_well();
+    // A container without copies has all of it.
+    world.containers(&[("pod", "id2", ContainerState::Running)]);
+    world.check(&expect![[r#"
+        nothing
+        Will copy 1 file(s) to container: [pod/c]
+        - '/p/src/a' --> '/app/a'
+        run ["sh", "-c", "make all"]
+        nothing
+        LiveUpdate "app:img" UpdateStopped: Found file(s) not matching any sync (files: [other])
+        Will copy 1 file(s) to container: [pod/c]
+        - '/p/src/a' --> '/app/a'
+        run ["sh", "-c", "make all"]
+        nothing
+        nothing
+    "#]]);
+}
