@@ -15,7 +15,7 @@ from instance import Failed, Instance
 from running import QUICK, Table, p50
 
 COUNT = 5 if QUICK else 20
-ROUNDS = 1 if QUICK else 3
+ROUNDS = 1 if QUICK else 5
 KEPT = ("KUBE",)
 LOADED = re.compile(rb"Successfully loaded Tiltfile")
 DONE = re.compile(rb"DONE IN")

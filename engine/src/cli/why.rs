@@ -1,5 +1,6 @@
 //! `why`: why a resource last ran, or what it waits for, down to what happened outside.
 
+use builtins::golang::quote::quote;
 use clap::Args;
 use serde_json::Value;
 
@@ -28,7 +29,13 @@ pub(super) struct Flags {
 
 pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     let name = escape(&flags.resource);
-    let body = WebClient::new(&flags.connect)?.get(&format!("explain/{name}"))?;
+    let found = WebClient::new(&flags.connect)?.find(&format!("explain/{name}"))?;
+    let body = found.ok_or_else(|| {
+        let name = quote(&flags.resource);
+        Failure::Command(format!(
+            "there is no resource {name}; `engine get uiresource` lists those that there are"
+        ))
+    })?;
     let answer: Value = serde_json::from_slice(&body).map_err(|error| {
         Failure::Command(format!("the instance's answer makes no sense: {error}"))
     })?;

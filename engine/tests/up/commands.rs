@@ -66,6 +66,11 @@ fn a_running_engine_says_what_it_would_do_what_it_did_and_what_it_waits_for() {
     let instance = project.up();
     instance.wait_for_update("second", "ok");
 
+    let unknown = project.engine(&["why", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    let words = String::from_utf8_lossy(&unknown.stderr);
+    assert!(words.starts_with("Error: there is no resource \"nobody\"; "), "{words}");
+
     let plan = project.json(&["plan", "--json"]);
     assert_eq!(names(&plan["keep"]), ["db", "app", "first", "second"], "{plan}");
     project.write("names", "third");

@@ -37,6 +37,10 @@ impl WebClient {
     /// Reads something as JSON.
     pub(in crate::cli) fn get(&mut self, path: &str) -> Result<Vec<u8>, Failure> {
         let answer = self.send(&Method::GET, path, None)?;
+        self.body(path, answer)
+    }
+
+    fn body(&self, path: &str, answer: Answer) -> Result<Vec<u8>, Failure> {
         if answer.status == 200 {
             return Ok(answer.body);
         }
@@ -47,6 +51,12 @@ impl WebClient {
         let url = self.url(path);
         let status = quote(&answer.status_text);
         Err(Failure::Plain(format!("Request to {url} failed with status {status}: {body}")))
+    }
+
+    /// Reads what is known of something, as JSON; nothing if nobody knows it.
+    pub(in crate::cli) fn find(&mut self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let answer = self.send(&Method::GET, path, None)?;
+        if answer.status == 404 { Ok(None) } else { self.body(path, answer).map(Some) }
     }
 
     /// Sends JSON; gives the status code and the trimmed answer.
