@@ -143,7 +143,7 @@ impl LiveUpdate {
         }
         if self.rules != rules {
             self.rules = rules;
-            self.tracked.clear();
+            self.tracked.values_mut().for_each(Tracked::forget);
             self.listing = Listing::None;
         }
     }

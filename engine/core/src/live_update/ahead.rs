@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    LiveUpdate, UpdateMode,
-    container::{Container, ContainerState},
-    plan::Update,
-    round::last_of_each_path,
+    LiveUpdate, UpdateMode, container::ContainerState, plan::Update, round::last_of_each_path,
     rules::Root,
 };
 
@@ -27,20 +24,13 @@ impl LiveUpdate {
             let is_running = it.state == ContainerState::Running && !it.container.id.is_empty();
             is_running && !self.is_initial(&it.container)
         });
-        // The image does not tell any more what is in those that get something, but the last mark does.
-        let has_all = self.is_image_current();
-        let is_marked = |it: &Container| self.tracked.get(it).is_some_and(|it| it.mark().is_some());
-        let containers: Vec<_> =
-            running.map(|it| it.container.clone()).filter(|it| has_all || is_marked(it)).collect();
+        let containers: Vec<_> = running.map(|it| it.container.clone()).collect();
         let mappings = self.rules.map(files, roots, &self.cwd).ok()?;
         if containers.is_empty() || mappings.is_empty() {
             return None;
         }
         for container in &containers {
-            let tracked = self.tracked.entry(container.clone()).or_default();
-            if tracked.mark().is_none() {
-                tracked.synced = Some(self.last_mark);
-            }
+            self.tracked.entry(container.clone()).or_default().is_touched = true;
         }
         Some(Update {
             containers,

@@ -121,6 +121,8 @@ pub(super) struct Tracked {
     pub(super) exec_error: Option<String>,
     pub(super) flight: Option<Flight>,
     pub(super) failed: Option<TrackedFailure>,
+    /// Whether something was sent to it, so that it may differ from its image.
+    pub(super) is_touched: bool,
     /// Contents by path in the container.
     known: HashMap<Arc<str>, ContentHash>,
 }
@@ -152,6 +154,11 @@ impl Tracked {
         self.known.get(path) == Some(&content)
     }
 
+    /// Nothing is known of it any more but that it may differ from its image.
+    pub(super) fn forget(&mut self) {
+        *self = Self { is_touched: self.is_touched, ..Self::default() };
+    }
+
     /// An update begins: from now on nobody knows what is at the paths that it touches, and below them.
     pub(super) fn begin(&mut self, flight: Flight) {
         let update = &flight.update;
@@ -159,6 +166,7 @@ impl Tracked {
         let touched: HashSet<&str> =
             update.deletions.iter().chain(sent).map(|it| &*it.container).collect();
         self.known.retain(|path, _| !ancestors(path).any(|it| touched.contains(it)));
+        self.is_touched = true;
         self.flight = Some(flight);
     }
 

@@ -41,7 +41,7 @@ pub(super) struct Ready {
 }
 
 /// What containers lack depends only on what they have, so those that have the same share the answer.
-type Cache = BTreeMap<Option<Mark>, Rc<Pending>>;
+type Cache = BTreeMap<(Option<Mark>, bool), Rc<Pending>>;
 
 impl LiveUpdate {
     /// The updates that can begin and how each container does, or why a full build is needed.
@@ -133,19 +133,24 @@ impl LiveUpdate {
         container: &Container,
         cache: &mut Cache,
     ) -> Result<Rc<Pending>, Failure> {
-        let mark = self.tracked.get(container).and_then(Tracked::mark);
-        if let Some(pending) = cache.get(&mark) {
+        let tracked = self.tracked.get(container);
+        let mark = tracked.and_then(Tracked::mark);
+        let is_touched = tracked.is_some_and(|it| it.is_touched);
+        if let Some(pending) = cache.get(&(mark, is_touched)) {
             return Ok(Rc::clone(pending));
         }
-        let pending =
-            if self.is_initial(container) { self.all_files(now)? } else { self.changes(mark) };
+        let pending = if self.is_initial(container) {
+            self.all_files(now, is_touched)?
+        } else {
+            self.changes(mark, is_touched)
+        };
         let pending = Rc::new(pending);
-        cache.insert(mark, Rc::clone(&pending));
+        cache.insert((mark, is_touched), Rc::clone(&pending));
         Ok(pending)
     }
 
     /// All files, for a container that got none; nothing as long as they are not known.
-    fn all_files(&self, now: Time) -> Result<Pending, Failure> {
+    fn all_files(&self, now: Time, is_touched: bool) -> Result<Pending, Failure> {
         let Listing::Done { mark, result, .. } = &self.listing else {
             return Ok(Pending { is_initial: true, ..Pending::default() });
         };
@@ -155,22 +160,16 @@ impl LiveUpdate {
         };
         files.sort();
         files.dedup();
-        let deletions = self.deleted_since_build();
+        let deletions = self.deleted_since_build(is_touched);
         Ok(Pending { is_initial: true, files, deletions, mark: *mark, oldest: now, newest: now })
     }
 
-    /// Whether the image has all changes.
-    pub(super) fn is_image_current(&self) -> bool {
-        self.changes(None).files.is_empty()
-    }
-
-    /// The changes after a mark, for a container that has others up to it; or all that are not in the image.
-    fn changes(&self, after: Option<Mark>) -> Pending {
+    /// The changes after a mark. Those that are in the image as well are left out for a container that is as its image.
+    fn changes(&self, after: Option<Mark>, is_touched: bool) -> Pending {
         let mut pending = Pending { mark: self.last_mark, ..Pending::default() };
         let is_missing = |file: &Arc<str>, change: &Change| {
-            // What is in the image may have been copied over.
-            let may_differ = after.is_some() && self.rules.cover(std::slice::from_ref(file));
-            Some(change.mark) > after && (may_differ || !change.is_in_image)
+            let may_differ = || is_touched && self.rules.is_synced(file);
+            Some(change.mark) > after && (!change.is_in_image || may_differ())
         };
         let changes = self.sources.values().flat_map(|it| &it.changes);
         for (file, change) in changes.filter(|(file, change)| is_missing(file, change)) {
@@ -192,6 +191,8 @@ impl LiveUpdate {
         roots: &[Root],
     ) -> Result<Vec<Mapping>, Failure> {
         let mappings = self.rules.map(&pending.files, roots, &self.cwd)?;
+        let is_in_image = |it: &str| self.last_change(it).is_some_and(|it| it.is_in_image);
+        self.rules.check(pending.files.iter().filter(|it| !is_in_image(it)))?;
         if observed.state == ContainerState::CrashLoopBackOff && !mappings.is_empty() {
             return Err(Failure::crashing(&observed.container));
         }
@@ -247,9 +248,9 @@ impl LiveUpdate {
         updates.push(Ready { pending, update });
     }
 
-    /// What the image may still have, although it is gone here.
-    fn deleted_since_build(&self) -> Vec<Mapping> {
-        let files = self.changes(None).files;
+    /// What a container may still have, although it is gone here.
+    fn deleted_since_build(&self, is_touched: bool) -> Vec<Mapping> {
+        let files = self.changes(None, is_touched).files;
         let absent = files.iter().filter(|it| self.is_absent(it));
         absent.filter_map(|it| self.rules.map_existing(it)).collect()
     }

@@ -71,7 +71,7 @@ impl Rules {
         files.iter().all(|it| self.sync_of(it).is_some() && !self.stops(it))
     }
 
-    /// Where each file goes, in the order of the files, or why they cannot be copied.
+    /// Where each file goes, in the order of the files, or why that cannot be said.
     pub(super) fn map(
         &self,
         files: &[Arc<str>],
@@ -90,10 +90,23 @@ impl Rules {
             let files = name_some(&unmatched, cwd);
             return Err(stopped(format!("Found file(s) not matching any sync (files: {files})")));
         }
-        if let Some(file) = files.iter().find(|it| self.stops(it)) {
-            return Err(stopped(format!("Detected change to stop file \"{file}\"")));
-        }
         Ok(mappings)
+    }
+
+    /// Says that a build is needed if one of these files asks for it.
+    pub(super) fn check<'a>(
+        &self,
+        mut files: impl Iterator<Item = &'a Arc<str>>,
+    ) -> Result<(), Failure> {
+        match files.find(|it| self.stops(it)) {
+            Some(file) => Err(stopped(format!("Detected change to stop file \"{file}\""))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a file belongs to a sync step.
+    pub(super) fn is_synced(&self, file: &str) -> bool {
+        self.sync_of(file).is_some()
     }
 
     /// The commands that follow when these files have been copied.

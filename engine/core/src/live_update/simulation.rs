@@ -30,6 +30,8 @@ enum Op {
     DeleteFolder,
     /// A file changes that only a full build takes.
     SaveStopFile,
+    /// All files are put back as the image has them, and the one for a build is saved again.
+    PutBack,
     /// The watcher tells what it has seen, by one or both watches.
     Notify {
         twice: bool,
@@ -81,6 +83,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0..5_u8).prop_map(|file| Op::Delete { file }),
         1 => Just(Op::DeleteFolder),
         1 => Just(Op::SaveStopFile),
+        1 => Just(Op::PutBack),
         8 => any::<bool>().prop_map(|twice| Op::Notify { twice }),
         2 => (0..3_u8).prop_map(|container| Op::Replace { container }),
         1 => Just(Op::Add),

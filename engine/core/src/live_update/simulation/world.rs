@@ -106,6 +106,7 @@ impl World {
         match op {
             Op::Save { file, content } => self.save(FILES[usize::from(file)], content),
             Op::SaveStopFile => self.save(STOP_FILE, 1),
+            Op::PutBack => self.put_back(),
             Op::Delete { file } => {
                 let file = FILES[usize::from(file)];
                 if self.local.remove(file).is_some() {
@@ -183,6 +184,18 @@ impl World {
         }
     }
 
+    fn put_back(&mut self) {
+        if self.image.is_empty() {
+            // Nothing was built yet that could be kept.
+            return;
+        }
+        let old = std::mem::replace(&mut self.local, self.image.clone());
+        let all: BTreeSet<&String> = old.keys().chain(self.image.keys()).collect();
+        let changed = all.into_iter().filter(|it| old.get(*it) != self.image.get(*it));
+        self.unseen.extend(changed.cloned());
+        self.unseen.insert(STOP_FILE.to_owned());
+    }
+
     /// The watcher tells what it finds now at the paths that changed, and what it missed in folders.
     fn notify(&mut self, twice: bool) {
         let mut paths = std::mem::take(&mut self.unseen);
@@ -257,11 +270,17 @@ impl World {
         self.live_update.set_triggered(false);
     }
 
-    /// The next part of a build; when it ends, all containers are replaced.
+    /// The next part of a build; when it ends, all containers are replaced, unless it found all as it was.
     fn build(&mut self) {
         self.build = match std::mem::replace(&mut self.build, Build::Idle) {
             Build::Idle => Build::Began(self.now),
             Build::Began(began) => Build::Read(began, self.local.clone()),
+            Build::Read(looked, files) if files == self.image => {
+                for source in &self.sources {
+                    self.live_update.image_kept(source, looked, self.now);
+                }
+                Build::Idle
+            }
             Build::Read(began, files) => {
                 self.image = files;
                 for source in &self.sources {
