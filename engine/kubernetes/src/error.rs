@@ -14,6 +14,9 @@ pub enum KubernetesError {
     /// No answer came, or none that could be read.
     #[error("{0}")]
     Unreachable(String),
+    /// The connection broke off in the middle of an answer.
+    #[error("{0}")]
+    Lost(String),
     /// Another cluster answers where the pinned one was.
     #[error("another cluster answers at {server}: it is {found}, not {pinned}")]
     OtherCluster {

@@ -204,7 +204,7 @@ fn exit_code(status: &Bytes) -> Result<i32, KubernetesError> {
 }
 
 fn lost(why: &str) -> KubernetesError {
-    KubernetesError::Request(why.to_owned())
+    KubernetesError::Lost(why.to_owned())
 }
 
 #[cfg(test)]

@@ -46,6 +46,12 @@ const BACKLOG: usize = 4;
 /// How long a cluster that does not answer is left alone.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
+/// So often a helper may break off, or the way to it, before others are asked to do its work.
+const BREAKS_MAX: usize = 5;
+
+/// How long one that broke off is left alone.
+const AFTER_BREAK: Duration = Duration::from_millis(200);
+
 /// Changes for some containers, and where they are to be written about.
 #[derive(Debug)]
 pub struct LiveUpdate {
@@ -137,15 +143,20 @@ impl LiveUpdate {
         let mut trying: Vec<usize> = (0..n).filter(|at| self.sidecars[*at].is_some()).collect();
         let mut is_first = true;
         let mut is_away = false;
+        let mut n_breaks = 0;
         while !trying.is_empty() {
             let mut again = Vec::new();
             let mut away = None;
+            let mut is_broken = false;
             for (at, end) in self.try_helpers(&trying, archive, deletions, is_first).await {
                 match end {
                     Ok(Some(End::Answered { answer, .. })) if answer.has_missing && is_first => {
                         again.push(at);
                     }
-                    Ok(Some(End::Broke)) if is_first => again.push(at),
+                    Ok(Some(End::Broke)) if n_breaks < BREAKS_MAX => {
+                        is_broken = true;
+                        again.push(at);
+                    }
                     Ok(Some(End::Broke)) => hopeless.push(at),
                     Ok(Some(End::Away(reason))) => {
                         away = Some(reason);
@@ -172,6 +183,12 @@ impl LiveUpdate {
                     ));
                 }
                 tokio::time::sleep(TRY_AGAIN).await;
+            } else if is_broken {
+                n_breaks += 1;
+                // The first is most likely a connection that has died since the last save.
+                if n_breaks > 1 {
+                    tokio::time::sleep(AFTER_BREAK).await;
+                }
             }
         }
         let places: Vec<(Container, Place)> = hopeless

@@ -9,7 +9,9 @@ use std::{fmt, io, sync::Arc, time::Duration};
 use engine_core::live_update::{Run, RunEnd, RunError};
 use engine_docker::Archive;
 use engine_helper::{carried, restart::WRAPPER};
-use engine_kubernetes::{Cluster, ContainerPlace, EphemeralContainer, ExecSession, ObjectKey};
+use engine_kubernetes::{
+    Cluster, ContainerPlace, EphemeralContainer, ExecSession, KubernetesError, ObjectKey,
+};
 use futures_util::{Stream, StreamExt, stream};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -17,6 +19,7 @@ use tokio::{
 };
 
 use super::{
+    AFTER_BREAK, BREAKS_MAX, TRY_AGAIN,
     commands::is_not_found,
     helper_image::HelperImage,
     session::{HELPER, Printed, START, Session, SessionError},
@@ -195,25 +198,47 @@ impl PodPlace {
         }
     }
 
-    /// Removes and copies files with what the container itself has.
+    /// Removes and copies files with what the container itself has; again if an answer got lost on its way.
     pub(super) async fn copy(
         &self,
         deletions: &[String],
         archive: &Arc<Archive>,
     ) -> Result<(), String> {
+        let mut n_breaks = 0;
+        loop {
+            match self.try_copy(deletions, archive).await {
+                Ok(()) => return Ok(()),
+                Err(CopyError::OfWay) => tokio::time::sleep(TRY_AGAIN).await,
+                Err(CopyError::OfBreak(_)) if n_breaks < BREAKS_MAX => {
+                    n_breaks += 1;
+                    tokio::time::sleep(AFTER_BREAK).await;
+                }
+                Err(CopyError::OfBreak(error) | CopyError::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    async fn try_copy(
+        &self,
+        deletions: &[String],
+        archive: &Arc<Archive>,
+    ) -> Result<(), CopyError> {
         if !deletions.is_empty() {
             let mut argv = vec!["rm".to_owned(), "-rf".to_owned()];
             argv.extend_from_slice(deletions);
             let removed = self.feed(&argv, None).await;
-            removed.map_err(|it| format!("removing old files: {it}"))?;
+            removed.map_err(|it| it.explained(|it| format!("removing old files: {it}")))?;
         }
         let archive = Arc::clone(archive);
         let written = spawn_blocking(move || upload::write_down(&archive)).await;
-        let file =
-            written.map_err(io::Error::other).and_then(|it| it).map_err(|it| it.to_string())?;
+        let file = written
+            .map_err(io::Error::other)
+            .and_then(|it| it)
+            .map_err(|it| CopyError::Failed(it.to_string()))?;
         let argv = ["tar", "-C", "/", "-x", "-f", "-"].map(ToOwned::to_owned);
         let mut file = tokio::fs::File::from_std(file);
-        self.feed(&argv, Some(&mut file)).await.map_err(|it| upload::explain(&it))
+        let unpacked = self.feed(&argv, Some(&mut file)).await;
+        unpacked.map_err(|it| it.explained(upload::explain))
     }
 
     /// Runs a command with an input; what it prints matters only if it fails.
@@ -221,9 +246,8 @@ impl PodPlace {
         &self,
         argv: &[String],
         input: Option<&mut tokio::fs::File>,
-    ) -> Result<(), String> {
-        let session = self.cluster.exec(&self.at, argv, input.is_some()).await;
-        let mut session = session.map_err(|it| it.to_string())?;
+    ) -> Result<(), CopyError> {
+        let mut session = self.cluster.exec(&self.at, argv, input.is_some()).await?;
         let stdin = session.stdin.take();
         let writing = async {
             if let (Some(mut stdin), Some(input)) = (stdin, input) {
@@ -237,9 +261,42 @@ impl PodPlace {
             Ok((code, _, stderr)) => {
                 let printed = String::from_utf8_lossy(&stderr);
                 let command = argv.first().map_or("", String::as_str);
-                Err(format!("{command} exited with code {code}: {}", printed.trim_end()))
+                Err(CopyError::Failed(format!(
+                    "{command} exited with code {code}: {}",
+                    printed.trim_end()
+                )))
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Why files are not known to be in a container.
+enum CopyError {
+    /// The cluster did not answer.
+    OfWay,
+    /// The connection broke off.
+    OfBreak(String),
+    /// What went wrong there.
+    Failed(String),
+}
+
+impl CopyError {
+    fn explained(self, explain: impl FnOnce(&str) -> String) -> Self {
+        match self {
+            Self::OfWay => Self::OfWay,
+            Self::OfBreak(error) => Self::OfBreak(explain(&error)),
+            Self::Failed(error) => Self::Failed(explain(&error)),
+        }
+    }
+}
+
+impl From<KubernetesError> for CopyError {
+    fn from(error: KubernetesError) -> Self {
+        match error {
+            KubernetesError::Unreachable(_) => Self::OfWay,
+            KubernetesError::Lost(error) => Self::OfBreak(error),
+            error => Self::Failed(error.to_string()),
         }
     }
 }

@@ -61,6 +61,11 @@ impl SessionError {
     pub(super) fn is_of_way(&self) -> bool {
         matches!(self, Self::Kubernetes(KubernetesError::Unreachable(_)))
     }
+
+    /// Whether only the connection broke off.
+    pub(super) fn is_of_break(&self) -> bool {
+        matches!(self, Self::Kubernetes(KubernetesError::Lost(_)))
+    }
 }
 
 /// How a batch went.

@@ -199,6 +199,7 @@ async fn open(place: &Place) -> State {
     match place.open().await {
         Ok(session) => State::Ready(session),
         Err(error) if error.is_of_way() => State::Away(error.to_string()),
+        Err(error) if error.is_of_break() => State::None,
         Err(error) => State::Hopeless(Instant::now(), error.to_string()),
     }
 }
