@@ -189,7 +189,7 @@ async fn receive(
 
 /// The exit code that a status tells.
 fn exit_code(status: &Bytes) -> Result<i32, KubernetesError> {
-    let status: Status = serde_json::from_slice(status).map_err(|it| lost(&it.to_string()))?;
+    let status: Status = serde_json::from_slice(status).map_err(|it| failed(&it.to_string()))?;
     if status.status.as_deref() == Some("Success") {
         return Ok(0);
     }
@@ -197,7 +197,7 @@ fn exit_code(status: &Bytes) -> Result<i32, KubernetesError> {
         let causes = status.details.and_then(|it| it.causes).into_iter().flatten();
         let mut codes = causes.filter(|it| it.reason.as_deref() == Some("ExitCode"));
         let code = codes.next().and_then(|it| it.message?.parse().ok());
-        return code.ok_or_else(|| lost("the exit code is not known"));
+        return code.ok_or_else(|| failed("the exit code is not known"));
     }
     let message = status.message.filter(|it| !it.is_empty());
     Err(KubernetesError::Request(message.unwrap_or_else(|| "unknown server failure".to_owned())))
@@ -205,6 +205,10 @@ fn exit_code(status: &Bytes) -> Result<i32, KubernetesError> {
 
 fn lost(why: &str) -> KubernetesError {
     KubernetesError::Lost(why.to_owned())
+}
+
+fn failed(why: &str) -> KubernetesError {
+    KubernetesError::Request(why.to_owned())
 }
 
 #[cfg(test)]
@@ -220,8 +224,8 @@ mod tests {
                    "details":{"causes":[{"reason":"ExitCode","message":"3"}]}}"#,
                 Ok(3),
             ),
-            (r#"{"status":"Failure","message":"no such file"}"#, Err(lost("no such file"))),
-            (r#"{"status":"Failure"}"#, Err(lost("unknown server failure"))),
+            (r#"{"status":"Failure","message":"no such file"}"#, Err(failed("no such file"))),
+            (r#"{"status":"Failure"}"#, Err(failed("unknown server failure"))),
         ] {
             assert_eq!(exit_code(&Bytes::from(status)), expected, "{status}");
         }
