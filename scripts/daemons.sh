@@ -46,9 +46,15 @@ end() {
     local pid
     kill -KILL "$@" 2>/dev/null || true
     for pid in "$@"; do
-        # A zombie has no command line any more, and waits only for its parent.
-        while grep -qs . "/proc/$pid/cmdline"; do sleep 0.02; done
+        until is_gone "$pid"; do sleep 0.02; done
     done
+}
+
+# A killed process loses its memory first and its sockets later: until then nobody else can listen where it did. A zombie
+# whose threads are all gone has nothing left, and only waits for its parent.
+is_gone() {
+    local threads=("/proc/$1/task"/*)
+    [[ ! -e /proc/$1 ]] || { ((${#threads[@]} == 1)) && grep -qs '^State:[[:space:]]*[ZX]' "/proc/$1/status"; }
 }
 
 cgroup_folders() { find /sys/fs/cgroup -depth -type d -path "*/$cgroup*" 2>/dev/null || true; }

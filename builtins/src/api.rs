@@ -1,18 +1,14 @@
-//! The Tiltfile API: every builtin, grouped by what it is about.
+//! The Tiltfile API: every builtin, grouped by topic.
 //!
-//! A builtin reads through the session's host, then appends a declaration; it resolves and cross-checks nothing
-//! that needs the whole picture. What Tilt rejects at the call is rejected at the call.
+//! A builtin reads through the session's host, then appends a declaration. It does not resolve or check anything that
+//! depends on other declarations. What Tilt rejects at the call is rejected at the call.
 
 #![allow(
     clippy::needless_pass_by_value,
     reason = "every builtin has the same signature, whether it needs to own its arguments or not"
 )]
-#![allow(
-    unsafe_code,
-    reason = "the derives of the starlark crate expand to unsafe impls; no unsafe block is written here"
-)]
 
-use starlark::environment::{Globals, GlobalsBuilder};
+use builtins_language::{Globals, GlobalsBuilder};
 
 use crate::session::Session;
 
@@ -36,12 +32,11 @@ pub(crate) mod link;
 mod live_update;
 mod local;
 mod local_resource;
-mod method;
 mod os;
 pub(crate) mod probe;
 mod settings;
 pub(crate) mod trigger_mode;
-pub mod v1alpha1;
+mod v1alpha1;
 
 pub(crate) use compose::compose_command;
 pub(crate) use control::Exit;
@@ -52,7 +47,7 @@ pub(crate) use kubernetes::ask_for_names;
 /// All names that a Tiltfile can use without defining them.
 #[must_use]
 pub(crate) fn globals(session: &Session) -> Globals {
-    let mut builder = crate::dialect::globals();
+    let mut builder = builtins_language::globals();
     let register: &[fn(&mut GlobalsBuilder)] = &[
         compose::register,
         control::register,

@@ -1,11 +1,12 @@
-//! Declarations become manifests, with every check that needs the whole picture.
+//! Turns declarations into manifests, with every check that depends on all declarations.
 //!
-//! Nothing here calls Starlark. The world is asked only for ignore files and repositories, as in Tilt. Where
-//! problems do not depend on each other, all of them are reported, Tilt's first.
+//! Nothing here calls Starlark. As in Tilt, the host is used only for ignore files and repositories. Independent
+//! problems are all reported, Tilt's first.
 
 pub(crate) mod compose;
 pub(crate) mod deps;
 pub(crate) mod enabled;
+mod error;
 pub(crate) mod images;
 pub(crate) mod kubernetes;
 pub(crate) mod local;
@@ -15,7 +16,7 @@ use engine_model::Manifest;
 use crate::{
     api,
     declarations::{Declarations, images::Images},
-    diagnostic::Problem,
+    diagnostic::{Advice, Problem},
     session::Session,
 };
 
@@ -30,7 +31,7 @@ pub(crate) struct Assembled {
     pub places: Vec<usize>,
 }
 
-/// Makes manifests of everything that was said.
+/// Turns all declarations into manifests.
 ///
 /// # Errors
 /// All problems that were found, Tilt's first.
@@ -86,7 +87,8 @@ fn assemble_with(
     if !resources.is_empty() {
         manifests = translator.manifests(&resources, &builds, &mut maker)?;
         if let Some(refusal) = api::refusal(session, declarations.kubernetes.context.as_ref()) {
-            return Err(vec![Problem::new("tiltfile::kube_context", refusal)]);
+            let problem = Problem::new("tiltfile::kube_context", refusal);
+            return Err(vec![problem.advise(Advice::AllowContext)]);
         }
     }
     manifests.extend(compose::manifests(session, declarations, images, &services, &mut maker)?);

@@ -1,9 +1,8 @@
-//! Remembers what slow tools printed, for as long as nothing that they read has changed.
+//! Caches the output of slow tools for as long as none of their inputs changes.
 //!
-//! An entry is found by a key made of everything the tool depends on: its own file, its command line, the variables
-//! it reads, and the content of every input. Whatever might read more than that, or answer differently the next
-//! time, is run each time. A hit starts no process and gives the same bytes as the run that it repeats; failures are
-//! never kept.
+//! The key of an entry covers everything the tool depends on: its own file, its command line, the variables it reads,
+//! and the content of every input. A tool that may read more than that, or may print something else the next time,
+//! runs each time. A hit starts no process and returns the same bytes as the cached run; failures are never cached.
 
 use sha2::{Digest, Sha256};
 

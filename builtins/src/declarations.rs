@@ -1,7 +1,7 @@
-//! What was said, in the order it was said, unresolved.
+//! The declarations of a Tiltfile, in order and unresolved.
 //!
-//! Builtins append here and resolve nothing that needs the whole picture; [`crate::assemble`] does.
-//! Each area owns a module and is the only one to change its fields.
+//! Builtins append here and resolve nothing that depends on other declarations; [`crate::assemble`] does. Each area
+//! owns a module, which alone changes its fields.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(crate) mod kubernetes;
 pub(crate) mod local;
 pub(crate) mod settings;
 
-/// Everything a Tiltfile has said.
+/// All declarations of a Tiltfile.
 #[derive(Debug, Default)]
 pub struct Declarations {
     /// Paths whose changes cause another evaluation.
@@ -27,16 +27,16 @@ pub struct Declarations {
     pub config: config::Config,
     /// Image builds.
     pub images: images::Images,
-    /// Objects of a cluster and what is said about them.
+    /// Kubernetes objects and their options.
     pub kubernetes: kubernetes::Kubernetes,
-    /// Compose projects and what is said about their services.
+    /// Compose projects and the options of their services.
     pub compose: compose::Compose,
     /// Resources on this machine.
     pub local: local::LocalResources,
 }
 
 impl Declarations {
-    /// Nothing said yet.
+    /// No declarations yet.
     #[must_use]
     pub fn new(request: &Request) -> Self {
         Self { settings: settings::Settings::new(request), ..Self::default() }
@@ -71,7 +71,7 @@ impl Declarations {
 
 /// Another resource has the name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} named {} already exists", crate::golang::quote::quote(.name))]
+#[error("{kind} named {} already exists", engine_formats::golang::quote::quote(.name))]
 pub struct NameTaken {
     kind: &'static str,
     name: String,

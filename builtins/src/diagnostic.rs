@@ -1,10 +1,13 @@
-//! Problems worded for the user: Tilt's words, with the place and the way out beside them.
+//! Errors for users: Tilt's message, with the location and help.
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::dialect::{EvalError, Frame};
+pub use builtins_language::Frame;
+use builtins_language::{EvalError, RaisedError, raise, raise_with_payload};
 
 mod advice;
+
+pub(crate) use advice::Advice;
 
 /// A place in a file; lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,9 +42,21 @@ pub struct Problem {
 impl Problem {
     /// A problem that is in no particular place.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        let message = message.into();
-        let help = advice::help(&message);
-        Self { code, message, help, location: None }
+        Self { code, message: message.into(), help: None, location: None }
+    }
+
+    /// The same problem with the way out of it.
+    #[must_use]
+    pub(crate) fn advise(mut self, advice: Advice) -> Self {
+        self.help = Some(advice.text().to_owned());
+        self
+    }
+
+    /// The same problem with the way out of an error, if there is one.
+    #[must_use]
+    pub(crate) fn advise_on(mut self, error: &EvalError) -> Self {
+        self.help = advice::help(error);
+        self
     }
 
     /// The same problem at a place.
@@ -84,10 +99,13 @@ impl Failure {
                 None => format!("Error: {}", error.message),
             };
             Problem::new("tiltfile::evaluation", message).at(place)
+        } else if let Some(place) = error.syntax.as_deref().and_then(position) {
+            Problem::new("tiltfile::syntax", &error.message).at(place)
         } else {
-            syntax_problem(&error.message)
+            Problem::new("tiltfile::load", &error.message)
         };
-        Self { text, frames, problems: vec![problem], sources: BTreeMap::new() }
+        let problems = vec![problem.advise_on(error)];
+        Self { text, frames, problems, sources: BTreeMap::new() }
     }
 
     /// The calls that led to the problem, as Tilt prints them.
@@ -108,32 +126,11 @@ fn position(frame: &Frame) -> Option<Position> {
     Some(Position { path: frame.path.clone()?, line: frame.line, column: frame.col })
 }
 
-/// A syntax error names its own position: `PATH:LINE:COL: MESSAGE`.
-fn syntax_problem(message: &str) -> Problem {
-    let problem = Problem::new("tiltfile::syntax", message);
-    match split_position(message) {
-        Some(place) => problem.at(place),
-        None => Problem { code: "tiltfile::load", ..problem },
-    }
-}
-
-fn split_position(message: &str) -> Option<Position> {
-    let first_line = message.lines().next()?;
-    let (before, _) = first_line.split_once(": ")?;
-    let (rest, column) = before.rsplit_once(':')?;
-    let (path, line) = rest.rsplit_once(':')?;
-    Some(Position { path: path.to_owned(), line: line.parse().ok()?, column: column.parse().ok()? })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_syntax_error_has_its_position_from_its_message() {
-        let problem = syntax_problem("/a/Tiltfile:2:7: undefined: foo");
-        assert_eq!(problem.location.map(|it| it.to_string()), Some("/a/Tiltfile:2:7".to_owned()));
-        assert_eq!(problem.code, "tiltfile::syntax");
-        assert_eq!(syntax_problem("Circular load: /a").location, None);
+/// The error of a builtin, with the way out if there is one.
+#[must_use]
+pub(crate) fn raise_advised(message: String, advice: Option<Advice>) -> RaisedError {
+    match advice {
+        Some(advice) => raise_with_payload(message, advice),
+        None => raise(message),
     }
 }

@@ -1,6 +1,6 @@
-//! The reference of the Tiltfile API: every predeclared name with its type, parameters and meaning.
+//! The reference of the Tiltfile API: every predeclared name with its type, parameters and description.
 //!
-//! The texts in `docs/reference` are the one source for `docs`, for editors and for the stubs of `dump api-docs`.
+//! The texts in `docs/reference` are the single source for `docs`, for editors and for the stubs of `dump api-docs`.
 //! Tests compare them with what a Tiltfile can really call.
 
 use std::{collections::HashMap, sync::LazyLock};

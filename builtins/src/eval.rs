@@ -1,17 +1,19 @@
-//! From a Tiltfile to its result: find it, execute it, assemble what it said.
+//! Evaluates a Tiltfile: finds it, executes it, and assembles its declarations.
 
 use std::{io, sync::Arc, time::Instant};
 
+use builtins_language::{Interpreter, Limits, on_large_stack};
+use engine_formats::{
+    docker::ignore,
+    golang::{os_error::PathError, path},
+};
 use engine_model::{GoDuration, IgnorePatterns, Load};
 
 use crate::{
     api, assemble,
     declarations::Declarations,
     diagnostic::{Failure, Problem},
-    dialect::{self, Limits},
-    docker::ignore,
     extension::Repository,
-    golang::{os_error::PathError, path},
     host::Host,
     loader,
     session::{BuiltinCall, Request, Session},
@@ -26,9 +28,9 @@ pub struct Evaluation {
     pub load: Load,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
-    /// Calls of builtins, if somebody asked for them.
+    /// Calls of builtins, if requested.
     pub calls: Vec<BuiltinCall>,
-    /// Which cluster it is about, if somebody asked for that.
+    /// The cluster, if requested.
     pub cluster: Option<api::KubeCluster>,
     /// The repositories that extensions were loaded from; the standard library is none.
     pub repositories: Vec<Repository>,
@@ -41,7 +43,7 @@ pub struct Evaluation {
 pub fn evaluate(request: &Request, host: Arc<dyn Host>) -> Evaluation {
     let limits = Limits::from_env(|name| host.env(name));
     let work = || evaluate_here(request, host, limits.clone());
-    dialect::on_large_stack(limits.call_depth, work).unwrap_or_else(|error| {
+    on_large_stack(limits.call_depth, work).unwrap_or_else(|error| {
         let message = format!("cannot start a thread for the evaluation: {error}");
         Evaluation::failed(Load::default(), vec![Problem::new("engine::thread", message)])
     })
@@ -73,10 +75,10 @@ fn evaluate_here(request: &Request, host: Arc<dyn Host>, limits: Limits) -> Eval
     let session = Session::new(request.clone(), host, main_path.clone());
     session.info(&format!("Loading Tiltfile at: {main_path}"));
     let globals = api::globals(&session);
-    let dialect = dialect::Session::new(globals, Box::new(session), limits);
-    let session: &Session = dialect.host().expect("it is the one we just made");
+    let interpreter = Interpreter::new(globals, Box::new(session), limits);
+    let session: &Session = interpreter.embedder().expect("it is the one we just made");
 
-    let outcome = execute(session, &dialect, &main_path);
+    let outcome = execute(session, &interpreter, &main_path);
     let mut declarations = session.declarations.take();
     let mut places = Vec::new();
     let outcome = outcome.and_then(|()| {
@@ -104,15 +106,19 @@ fn evaluate_here(request: &Request, host: Arc<dyn Host>, limits: Limits) -> Eval
 }
 
 /// Executes the main Tiltfile, then asks it for the names of workloads, if it wants to give them.
-fn execute(session: &Session, dialect: &dialect::Session, main_path: &str) -> Result<(), Failure> {
-    let executed = loader::execute(session, dialect, main_path);
+fn execute(session: &Session, interpreter: &Interpreter, main_path: &str) -> Result<(), Failure> {
+    let executed = loader::execute(session, interpreter, main_path);
     if let Err(error) = executed
         && error.payload::<api::Exit>().is_none()
     {
         return Err(Failure::from_error(&error));
     }
-    api::ask_for_names(session, dialect).map_err(|message| {
-        Failure::from_problems(vec![Problem::new("tiltfile::workload_names", message)])
+    api::ask_for_names(session, interpreter).map_err(|why| {
+        let problem = Problem::new("tiltfile::workload_names", why.to_string());
+        Failure::from_problems(vec![match why.error() {
+            Some(error) => problem.advise_on(error),
+            None => problem,
+        }])
     })
 }
 
@@ -151,7 +157,7 @@ fn read_tiltignore(
         }
         Err(error) => return Err(problem(PathError::reading(file, &error).to_string())),
     };
-    let patterns = ignore::read_patterns(&String::from_utf8_lossy(&bytes))
+    let patterns = ignore::read_patterns(&engine_model::path::bytes_to_text(&bytes))
         .map_err(|why| problem(format!("Parsing .tiltignore: {why}")))?;
     Ok(IgnorePatterns {
         local_path: path::dir(main_path),
@@ -183,3 +189,6 @@ fn fill(load: &mut Load, session: &Session, declarations: Declarations, places: 
     load.hashes = session.loader.hashes();
     load.ci_settings = settings.ci;
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,25 +1,29 @@
 //! `ext://NAME`: which repository an extension comes from, and where its Tiltfile is on disk.
 //!
-//! The default repository is the embedded standard library. A Tiltfile that declares a repository gets that one: a
-//! folder, or a git checkout in the data folder that Tilt uses, so that an existing checkout works without a
-//! network. If the public repository is declared and cannot be had, the standard library stands in for it.
+//! The default repository is the embedded standard library. A Tiltfile can declare a repository instead: a folder, or
+//! a git checkout in Tilt's data folder, so that an existing checkout works offline. If the public repository is
+//! declared but unavailable, the standard library replaces it.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
+use engine_formats::golang::{label::sanitize_name, os_error::PathError, path};
 use serde_json::{Value, json};
 
 use crate::{
-    golang::{label::sanitize_name, os_error::PathError, path},
     host::{FileKind, Host, Level},
     objects::{ApiObjects, EXTENSION, EXTENSION_REPO},
 };
 
+pub use error::ExtensionError;
 use lock::Lock;
+use revision::{Commit, Reference};
 
 mod checkout;
 mod embedded;
+mod error;
 mod import_path;
 pub mod lock;
+pub mod revision;
 
 /// The prefix of extension names in `load`.
 pub(crate) const PREFIX: &str = "ext://";
@@ -29,16 +33,11 @@ const PUBLIC_REPOSITORY: &str = "https://github.com/tilt-dev/tilt-extensions";
 const MANAGED_BY: &str = "tilt.dev/managed-by";
 const LOADER: &str = "tiltfile.loader";
 
-/// Why an extension cannot be loaded, in Tilt's words.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct ExtensionError(String);
-
 /// Repositories that were looked for during one evaluation: each is fetched, or fails, only once.
 #[derive(Debug, Default)]
 pub(crate) struct Repositories {
     /// The results by URL and reference.
-    found: RefCell<BTreeMap<(String, String), Result<String, String>>>,
+    found: RefCell<BTreeMap<(String, String), Result<String, ExtensionError>>>,
 }
 
 /// A repository that a Tiltfile loads from.
@@ -64,7 +63,7 @@ impl Repositories {
     }
 
     /// Where the files of a repository are.
-    fn root(&self, host: &dyn Host, project: &str, repo: &Value) -> Result<String, String> {
+    fn root(&self, host: &dyn Host, project: &str, repo: &Value) -> Result<String, ExtensionError> {
         let key = (text(repo, "url").to_owned(), text(repo, "ref").to_owned());
         if let Some(known) = self.found.borrow().get(&key) {
             return known.clone();
@@ -96,15 +95,14 @@ pub(crate) fn resolve(
         && let Some(found) = embedded::tiltfile(host, repo_path)
     {
         ensure_repo(objects, repo_name);
-        return found.map_err(|error| ExtensionError(format!("loading extension {name}: {error}")));
+        return found.map_err(|source| source.of_extension(&name));
     }
 
     let repo = ensure_repo(objects, repo_name);
-    let root = repositories
-        .root(host, project, &repo)
-        .map_err(|error| ExtensionError(format!("loading extension repo {repo_name}: {error}")))?;
+    let root =
+        repositories.root(host, project, &repo).map_err(|source| source.of_repo(repo_name))?;
     tiltfile_in(host, &root, text(&repo, "gitSubpath"), repo_path)
-        .map_err(|error| ExtensionError(format!("loading extension {name}: {error}")))
+        .map_err(|source| source.of_extension(&name))
 }
 
 /// A string field of an object's spec, empty if absent.
@@ -155,12 +153,13 @@ fn ensure_repo(objects: &mut ApiObjects, name: &str) -> Value {
 ///
 /// # Errors
 /// If it is neither part of the standard library nor in a repository that was fetched before.
-pub fn extension_tiltfile(host: &dyn Host, name: &str) -> Result<String, String> {
+pub fn extension_tiltfile(host: &dyn Host, name: &str) -> Result<String, ExtensionError> {
     if let Some(found) = embedded::tiltfile(host, name) {
         return found;
     }
-    let root = path::join(&[&checkout::modules_dir(host), "github.com/tilt-dev/tilt-extensions"]);
-    tiltfile_in(host, &root, "", name).map_err(|error| format!("loading extension {name}: {error}"))
+    let modules = checkout::modules_dir(host)?;
+    let root = path::join(&[&modules, "github.com/tilt-dev/tilt-extensions"]);
+    tiltfile_in(host, &root, "", name).map_err(|source| source.of_extension(name))
 }
 
 /// The Tiltfile of an extension of a repository that is not the default one, for whoever only reads it: nothing is
@@ -174,19 +173,20 @@ pub fn declared_tiltfile(
     url: &str,
     subpath: &str,
     repo_path: &str,
-) -> Result<String, String> {
+) -> Result<String, ExtensionError> {
     let root = match url.split_once("://") {
         Some(("file", dir)) => dir.to_owned(),
         Some((_, import_path)) => {
             let vendored = lock::vendored(project, import_path);
-            let is_there = host.stat(&vendored).is_ok();
-            let fetched = || path::join(&[&checkout::modules_dir(host), import_path]);
-            if is_there { vendored } else { fetched() }
+            if host.stat(&vendored).is_ok() {
+                vendored
+            } else {
+                path::join(&[&checkout::modules_dir(host)?, import_path])
+            }
         }
-        None => return Err(format!("invalid: URL must start with 'https://': {url}")),
+        None => return Err(ExtensionError::Scheme(url.to_owned())),
     };
-    tiltfile_in(host, &root, subpath, repo_path)
-        .map_err(|error| format!("loading extension {repo_path}: {error}"))
+    tiltfile_in(host, &root, subpath, repo_path).map_err(|source| source.of_extension(repo_path))
 }
 
 /// Where the files of a repository are, by its URL; a git repository is fetched if it is not there. The project may
@@ -199,33 +199,36 @@ pub fn repository_root(
     project: &str,
     url: &str,
     reference: &str,
-) -> Result<String, String> {
+) -> Result<String, ExtensionError> {
     if let Some(dir) = url.strip_prefix("file://") {
         if !reference.is_empty() {
-            return Err("spec.ref not supported on file:// repos".to_owned());
+            return Err(ExtensionError::RefOfFolder);
         }
         if !path::is_abs(dir) {
-            return Err(format!("file paths must be absolute. Url: {url}"));
+            return Err(ExtensionError::RelativeFolder(url.to_owned()));
         }
         let info = host
             .stat(dir)
-            .map_err(|error| format!("loading: {}", PathError::new("stat", dir, &error)))?;
+            .map_err(|error| ExtensionError::Folder(PathError::new("stat", dir, &error)))?;
         if info.kind != FileKind::Directory {
-            return Err("loading: not a directory".to_owned());
+            return Err(ExtensionError::NotADirectory);
         }
         return Ok(dir.to_owned());
     }
     let Some(import_path) = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))
     else {
-        return Err(format!("invalid: URL must start with 'https://': {url}"));
+        return Err(ExtensionError::Scheme(url.to_owned()));
     };
+    // A lock that nobody can read, and a ref that is none, are errors even where nothing is fetched.
+    let lock = Lock::read(host, project)?;
+    let branch = Reference::try_from(reference.to_owned())?;
     let vendored = lock::vendored(project, import_path);
     if host.stat(&vendored).is_ok() {
         return Ok(vendored);
     }
-    let found = match Lock::read(host, project)?.commit(url, reference) {
+    let found = match lock.commit(url, reference) {
         Some(commit) => checkout::pinned(host, import_path, commit),
-        None => checkout::ensure(host, import_path, reference),
+        None => checkout::ensure(host, import_path, &branch),
     };
     match found {
         Err(why) if url.trim_end_matches('/') == PUBLIC_REPOSITORY => {
@@ -247,7 +250,7 @@ pub fn standard_library() -> impl Iterator<Item = &'static str> {
 /// Whether these are the files of the standard library, which stand in for the public repository.
 #[must_use]
 pub fn is_standard_library(host: &dyn Host, root: &str) -> bool {
-    embedded::dir(host) == root
+    embedded::dir(host).is_ok_and(|it| it == root)
 }
 
 /// The newest commit that a reference of a git repository names, or nothing for a folder.
@@ -257,18 +260,20 @@ pub fn is_standard_library(host: &dyn Host, root: &str) -> bool {
 pub fn newest_commit(
     host: &dyn Host,
     url: &str,
-    reference: &str,
-) -> Result<Option<String>, String> {
+    reference: &Reference,
+) -> Result<Option<Commit>, ExtensionError> {
     let import_path = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     import_path.map(|it| checkout::newest(host, it, reference)).transpose()
 }
 
 /// `$XDG_DATA_HOME`, where Tilt keeps its checkouts in `tilt-dev/tilt_modules`.
-fn data_home(host: &dyn Host) -> String {
-    host.env("XDG_DATA_HOME").filter(|it| path::is_abs(it)).unwrap_or_else(|| {
-        let home = host.env("HOME").unwrap_or_default();
-        path::join(&[home.as_str(), ".local", "share"])
-    })
+///
+/// # Errors
+/// If nothing says where that is: the directory of the project is not the place for it.
+fn data_home(host: &dyn Host) -> Result<String, ExtensionError> {
+    let given = host.env("XDG_DATA_HOME").filter(|it| path::is_abs(it));
+    let of_user = || Some(path::join(&[host.home()?.as_str(), ".local", "share"]));
+    given.or_else(of_user).ok_or(ExtensionError::NoHome)
 }
 
 fn tiltfile_in(
@@ -276,13 +281,13 @@ fn tiltfile_in(
     root: &str,
     subpath: &str,
     repo_path: &str,
-) -> Result<String, String> {
+) -> Result<String, ExtensionError> {
     let file = path::join(&[root, subpath, repo_path, "Tiltfile"]);
     if !path::is_child(root, &file) {
-        return Err(format!("invalid repo path: {repo_path}"));
+        return Err(ExtensionError::OutsideRepo(repo_path.to_owned()));
     }
     match host.stat(&file) {
         Ok(info) if info.kind == FileKind::File => Ok(file),
-        _ => Err(format!("no extension tiltfile found at {file}")),
+        _ => Err(ExtensionError::NoTiltfile(file)),
     }
 }

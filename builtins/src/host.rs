@@ -1,7 +1,8 @@
-//! The world as a Tiltfile sees it: files, environment, commands, the log.
+//! The outside world for a Tiltfile: files, environment, commands, the log.
 //!
-//! Evaluation reaches the world only through [`Host`]; [`OsHost`] is this machine, tests may use another one.
-//! Paths are strings, as Tiltfiles know them; errors are the operating system's, worded by the caller.
+//! Evaluation has access only through [`Host`]; [`OsHost`] is this machine, tests may use another one. Paths are
+//! strings, as in Tiltfiles, even if they are not UTF-8 (`engine_model::path`). Errors are those of the operating
+//! system; callers word them.
 
 use std::{io, time::Duration};
 
@@ -9,19 +10,21 @@ mod file;
 mod launch;
 mod os;
 mod process;
+mod scratch;
 
 pub use launch::{Launched, Launcher, Process};
 pub use os::OsHost;
 pub(crate) use os::add_git_defaults;
+pub use scratch::{Scratch, remove_left, sweep, temp_dir};
 
 /// How loud a line of the log is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// For people who debug the engine.
+    /// For debugging the engine.
     Debug,
     /// What a Tiltfile prints.
     Info,
-    /// What people should act on.
+    /// Warnings that users should act on.
     Warn,
 }
 
@@ -88,10 +91,10 @@ pub enum Output {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The program is not in `PATH`.
-    #[error("exec: {}: executable file not found in $PATH", crate::golang::quote::quote(.0))]
+    #[error("exec: {}: executable file not found in $PATH", engine_formats::golang::quote::quote(.0))]
     NotFound(String),
     /// It could not be started.
-    #[error("fork/exec {path}: {}", crate::golang::os_error::errno_text(.source))]
+    #[error("fork/exec {path}: {}", engine_formats::golang::os_error::errno_text(.source))]
     Start {
         /// The program.
         path: String,
@@ -99,7 +102,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// The working directory is missing.
-    #[error("{}", crate::golang::os_error::errno_text(.0))]
+    #[error("{}", engine_formats::golang::os_error::errno_text(.0))]
     Directory(io::Error),
     /// The evaluation was cancelled, and the command with it.
     #[error("canceled")]
@@ -111,7 +114,7 @@ pub enum RunError {
     #[error("it printed more than {} MB", process::MAX_OUTPUT >> 20)]
     TooMuchOutput,
     /// Its output could not be read.
-    #[error("{}", crate::golang::os_error::errno_text(.0))]
+    #[error("{}", engine_formats::golang::os_error::errno_text(.0))]
     Io(io::Error),
 }
 
@@ -137,11 +140,16 @@ pub trait Host: Send + Sync {
     /// The directory that relative paths are relative to.
     fn current_dir(&self) -> String {
         std::env::current_dir()
-            .map_or_else(|_| "/".to_owned(), |it| it.to_string_lossy().into_owned())
+            .map_or_else(|_| "/".to_owned(), |it| engine_model::path::to_text(&it).into_owned())
     }
 
     /// An environment variable.
     fn env(&self, name: &str) -> Option<String>;
+    /// The home directory, if there is one.
+    fn home(&self) -> Option<String> {
+        self.env("HOME").filter(|it| it.starts_with('/'))
+    }
+
     /// The whole environment, in the order it was set.
     fn env_vars(&self) -> Vec<(String, String)>;
     /// Sets or removes an environment variable, for this evaluation, later ones and all children.

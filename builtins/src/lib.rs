@@ -1,21 +1,14 @@
 //! Tiltfile in, manifests or diagnostics out.
 //!
-//! [`evaluate`] executes a Tiltfile with the dialect and the API of Tilt and assembles what it said into plain
-//! data. The world is reached only through [`host::Host`].
+//! [`evaluate`] executes a Tiltfile with the dialect and the API of Tilt and assembles its declarations into plain
+//! data. It reaches the outside world only through [`host::Host`].
 
 pub mod api;
-pub mod compose;
 pub mod diagnostic;
-pub mod dialect;
 pub mod docs;
 pub mod extension;
-pub mod golang;
 pub mod host;
-pub mod kube_config;
-pub mod kubernetes;
-pub mod language;
-pub mod syntax;
-pub mod yaml;
+pub mod lsp;
 
 mod assemble;
 mod cache;
@@ -26,7 +19,6 @@ mod objects;
 mod session;
 
 pub use declarations::settings::Features;
-pub use engine_formats::docker;
 pub use eval::{Evaluation, evaluate};
 pub use session::{BuiltinCall, Request};
 

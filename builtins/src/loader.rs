@@ -1,19 +1,17 @@
-//! Other files: which one a path means, and that each is executed at most once.
+//! Loads other files: resolves their paths, and executes each at most once.
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
+use builtins_language::{
+    EvalError, EvalResult, Evaluator, Interpreter, Loaded, interpreter, syntax::decode_source,
+};
+use engine_formats::golang::{hex, path};
 use engine_model::Hashes;
 use sha2::{Digest, Sha256};
-use starlark::{
-    environment::Module,
-    eval::Evaluator,
-    values::{Heap, Value, dict::AllocDict},
-};
 
 use crate::{
-    dialect::{self, EvalError, Loaded, raise},
+    diagnostic::Advice,
     extension::{self, Repositories},
-    golang::{hex, path},
     session::{Session, Watch, frames_of_call},
 };
 
@@ -77,32 +75,14 @@ pub(crate) fn load(
     eval: &mut Evaluator<'_, '_, '_>,
     builtin: &str,
     path: &str,
-) -> starlark::Result<Rc<Loaded>> {
+) -> EvalResult<Rc<Loaded>> {
     let session = Session::of(eval);
-    let dialect = dialect::session(eval)?;
+    let interpreter = interpreter(eval)?;
     let frames = frames_of_call(eval, builtin);
-    session.with_outer_frames(frames, || execute(session, dialect, path)).map_err(|error| {
+    session.with_outer_frames(frames, || execute(session, interpreter, path)).map_err(|error| {
         let message = error.message.clone();
         error.into_raised(message)
     })
-}
-
-/// The exports of a file as a frozen dict.
-///
-/// # Errors
-/// If they cannot be frozen, which would be a defect of the interpreter.
-pub(crate) fn exports<'v>(loaded: &Loaded, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
-    let frozen = Module::with_temp_heap(|module| {
-        let values = loaded.values(module.heap());
-        module.set("exports", module.heap().alloc(AllocDict(values)));
-        module.freeze()
-    });
-    let internal = |error: &dyn std::fmt::Debug| raise(format!("internal error: {error:?}"));
-    let exports = frozen
-        .map_err(|error| internal(&error))?
-        .get("exports")
-        .map_err(|error| internal(&error))?;
-    Ok(heap.access_owned_frozen_value(&exports))
 }
 
 /// Executes the file that a path means, or finds the result of an earlier execution.
@@ -111,7 +91,7 @@ pub(crate) fn exports<'v>(loaded: &Loaded, heap: Heap<'v>) -> starlark::Result<V
 /// If it cannot be found or read, or fails.
 pub(crate) fn execute(
     session: &Session,
-    dialect: &dialect::Session,
+    interpreter: &Interpreter,
     module: &str,
 ) -> Result<Rc<Loaded>, EvalError> {
     let file = match module.strip_prefix(extension::PREFIX) {
@@ -126,7 +106,10 @@ pub(crate) fn execute(
     };
     match session.loader.files.borrow().get(&file) {
         Some(State::Done(loaded)) => return Ok(Rc::clone(loaded)),
-        Some(State::Executing) => return Err(EvalError::new(format!("Circular load: {file}"))),
+        Some(State::Executing) => {
+            let error = EvalError::new(format!("Circular load: {file}"));
+            return Err(error.with_payload(Advice::SplitFile));
+        }
         Some(State::Failed(error)) => return Err(error.clone()),
         None => {}
     }
@@ -134,7 +117,7 @@ pub(crate) fn execute(
         return Err(EvalError::new(format!("files load files too deeply: more than {MAX_NESTED}")));
     }
     session.loader.files.borrow_mut().insert(file.clone(), State::Executing);
-    let result = session.while_executing(&file, || execute_file(session, dialect, &file));
+    let result = session.while_executing(&file, || execute_file(session, interpreter, &file));
     let state = match &result {
         Ok(loaded) => State::Done(Rc::clone(loaded)),
         Err(error) => State::Failed(error.clone()),
@@ -145,7 +128,7 @@ pub(crate) fn execute(
 
 fn execute_file(
     session: &Session,
-    dialect: &dialect::Session,
+    interpreter: &Interpreter,
     file: &str,
 ) -> Result<Rc<Loaded>, EvalError> {
     let bytes = session
@@ -160,9 +143,9 @@ fn execute_file(
             digests.main = hex::encode(&Sha256::digest(&bytes));
         }
     }
-    let source = crate::syntax::decode_source(&bytes);
+    let source = decode_source(&bytes);
     session.sources.borrow_mut().insert(file.to_owned(), source.clone().into_owned());
     let base = path::base(file);
     let name = if is_main { "__main__" } else { &base };
-    dialect.exec(file, &source, &[("__file__", file), ("__name__", name)]).map(Rc::new)
+    interpreter.exec(file, &source, &[("__file__", file), ("__name__", name)]).map(Rc::new)
 }

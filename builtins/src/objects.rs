@@ -1,4 +1,4 @@
-//! API objects that a Tiltfile declares: registered by type and name, kept as the API prints them.
+//! API objects that a Tiltfile declares: registered by type and name, stored as the API prints them.
 
 use std::collections::BTreeSet;
 
@@ -39,13 +39,13 @@ impl ObjectType {
 #[derive(Clone, Debug, Default)]
 pub struct ApiObjects {
     set: ObjectSet,
-    /// Repositories that nobody declared.
+    /// Repositories that are not declared.
     implicit_repos: BTreeSet<String>,
 }
 
 /// Another object of the same type and name is there already.
 #[derive(Debug, thiserror::Error)]
-#[error("{plural} {} already registered", crate::golang::quote::quote(.name))]
+#[error("{plural} {} already registered", engine_formats::golang::quote::quote(.name))]
 pub struct AlreadyRegistered {
     plural: &'static str,
     name: String,

@@ -1,21 +1,25 @@
-//! One evaluation: what was asked, what is being executed, and what has been said so far.
+//! One evaluation: the request, the call stack, and the declarations so far.
 
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::RefCell, collections::BTreeMap, path::Path, rc::Rc, sync::Arc, time::Duration};
 
+use builtins_language::{
+    Embedder, EvalError, Evaluator, Frame, Interpreter, Loaded, call_position, call_stack, embedder,
+};
+use engine_formats::{
+    Files,
+    golang::{
+        os_error::PathError,
+        path::{self, Link},
+    },
+    kube_config,
+};
 use engine_model::GoDuration;
-use starlark::eval::Evaluator;
 
 use crate::{
     api::KubeCluster,
     declarations::Declarations,
     diagnostic::Position,
-    dialect::{self, EvalError, Frame, Loaded},
-    golang::{
-        os_error::PathError,
-        path::{self, Link},
-    },
     host::{FileKind, Host, Level},
-    kube_config,
     loader::{self, Loader},
 };
 
@@ -26,7 +30,7 @@ pub struct Request {
     pub path: String,
     /// Arguments for the Tiltfile.
     pub args: Vec<String>,
-    /// The command that people typed, as `config.tilt_subcommand` tells it.
+    /// The command that runs, for `config.tilt_subcommand`.
     pub subcommand: String,
     /// Overrides the current context of the kubeconfig.
     pub context: Option<String>,
@@ -77,9 +81,13 @@ impl Request {
             kept_kubeconfig: None,
             pin_kubeconfig: false,
             record_timings: false,
-            start_time: crate::golang::time::now_rfc3339(),
-            argv: std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect(),
-            executable: std::env::current_exe().ok().map(|it| it.to_string_lossy().into_owned()),
+            start_time: engine_formats::golang::time::now_rfc3339(),
+            argv: std::env::args_os()
+                .map(|it| engine_model::path::to_text(&it).into_owned())
+                .collect(),
+            executable: std::env::current_exe()
+                .ok()
+                .map(|it| engine_model::path::to_text(&it).into_owned()),
             ci_timeout: None,
         }
     }
@@ -113,11 +121,11 @@ pub struct Session {
     pub host: Arc<dyn Host>,
     /// The main Tiltfile: absolute, links resolved.
     pub main_path: String,
-    /// What has been said so far.
+    /// The declarations so far.
     pub declarations: RefCell<Declarations>,
     /// Files that are or were executed.
     pub loader: Loader,
-    /// Calls of builtins, if somebody asked for them.
+    /// Calls of builtins, if requested.
     pub calls: RefCell<Vec<BuiltinCall>>,
     /// The text of every executed file, for diagnostics.
     pub sources: RefCell<BTreeMap<String, String>>,
@@ -159,7 +167,7 @@ impl Session {
     /// The session that an evaluator works for.
     #[must_use]
     pub fn of<'a>(eval: &Evaluator<'_, 'a, '_>) -> &'a Self {
-        dialect::host(eval).expect("every evaluator of ours works for a session")
+        embedder(eval).expect("every evaluator of ours works for a session")
     }
 
     /// The file that is executed at top level right now.
@@ -201,7 +209,7 @@ impl Session {
     /// Where the builtin that is running was called.
     #[must_use]
     pub fn call_position(&self, eval: &Evaluator<'_, '_, '_>) -> Position {
-        let frame = dialect::call_position(eval);
+        let frame = call_position(eval);
         let path =
             frame.as_ref().and_then(|it| it.path.clone()).unwrap_or_else(|| self.current_file());
         let (line, column) = frame.map_or((1, 1), |it| (it.line, it.col));
@@ -283,7 +291,7 @@ impl Session {
 
 /// The calls that led to a builtin, and the builtin itself.
 pub(crate) fn frames_of_call(eval: &Evaluator<'_, '_, '_>, builtin: &str) -> Vec<Frame> {
-    let mut frames = dialect::call_stack(eval);
+    let mut frames = call_stack(eval);
     frames.push(Frame { path: None, line: 0, col: 0, function: builtin.to_owned() });
     frames
 }
@@ -297,16 +305,22 @@ pub(crate) fn link_info(host: &dyn Host, path: &str) -> std::io::Result<Link> {
     })
 }
 
-impl dialect::Host for Session {
-    fn load(&self, dialect: &dialect::Session, path: &str) -> Result<Rc<Loaded>, EvalError> {
-        loader::execute(self, dialect, path)
+impl Files for Session {
+    fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+        self.host.read(&path.to_string_lossy())
+    }
+}
+
+impl Embedder for Session {
+    fn load(&self, interpreter: &Interpreter, path: &str) -> Result<Rc<Loaded>, EvalError> {
+        loader::execute(self, interpreter, path)
     }
 
     fn print(&self, text: &str) {
         self.info(text);
     }
 
-    fn is_cancelled(&self) -> bool {
+    fn is_canceled(&self) -> bool {
         self.host.canceled()
     }
 

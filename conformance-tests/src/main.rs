@@ -3,13 +3,14 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program reports to people")]
 
 use std::{
+    io,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use clap::Parser;
 use conformance_tests::{
-    Case, Filter, Runner, Verbosity,
+    Case, Filter, RunError, Runner, Verbosity,
     compare::{self, Difference, Emptiness},
     default_jobs, engine_binary, find_cases, for_each_case, record,
 };
@@ -50,6 +51,19 @@ struct Cli {
     quiet: bool,
 }
 
+/// Why nothing could be checked or recorded.
+#[derive(Debug, thiserror::Error)]
+enum CliError {
+    #[error("cannot read `{}`: {source}", tree.display())]
+    Tree { tree: PathBuf, source: io::Error },
+    #[error("no cases found")]
+    NoCases,
+    #[error("cannot run `{}`: {source}", path.display())]
+    Binary { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Engine(#[from] RunError),
+}
+
 fn main() -> ExitCode {
     match run(Cli::parse()) {
         Ok(true) => ExitCode::SUCCESS,
@@ -61,17 +75,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<bool, String> {
+fn run(cli: Cli) -> Result<bool, CliError> {
     let default_tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let trees = if cli.tree.is_empty() { vec![default_tree] } else { cli.tree };
     let filter = Filter { areas: cli.area, label: cli.case };
     let mut cases = Vec::new();
     for tree in trees {
         let found = find_cases(&tree, &filter);
-        cases.extend(found.map_err(|error| format!("cannot read `{}`: {error}", tree.display()))?);
+        cases.extend(found.map_err(|source| CliError::Tree { tree, source })?);
     }
     if cases.is_empty() {
-        return Err("no cases found".to_owned());
+        return Err(CliError::NoCases);
     }
     if let Some(tilt) = cli.record {
         let tilt = Runner::binary(absolute(&tilt)?);
@@ -84,7 +98,7 @@ fn run(cli: Cli) -> Result<bool, String> {
     }
     let engine = match cli.check {
         Some(path) => absolute(&path)?,
-        None => engine_binary().map_err(|error| error.to_string())?,
+        None => engine_binary()?,
     };
     let engine = Runner::binary(engine);
     let emptiness = if cli.lenient_empty { Emptiness::Lenient } else { Emptiness::Exact };
@@ -133,6 +147,6 @@ fn report(
     failed == 0
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, String> {
-    path.canonicalize().map_err(|error| format!("cannot run `{}`: {error}", path.display()))
+fn absolute(path: &Path) -> Result<PathBuf, CliError> {
+    path.canonicalize().map_err(|source| CliError::Binary { path: path.to_owned(), source })
 }

@@ -5,12 +5,13 @@
 
 use std::{
     fs,
-    io::{self, BufRead, Write as _},
-    os::unix::fs::OpenOptionsExt,
+    io::{self, Write as _},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
+use engine_files::private;
 use engine_kubernetes::{Sink, Write, WriteOutcome};
 use serde::{Deserialize, Serialize};
 
@@ -19,10 +20,18 @@ use crate::logs::LogStore;
 /// The file is put aside when it is larger than this.
 const SIZE_MAX: u64 = 16 << 20;
 
+/// How often to look for the file.
+const ATTEMPTS: usize = 10;
+
+/// Counts up when entries mean something else than before.
+const VERSION: u32 = 1;
+
 /// One line of the audit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Entry {
+    /// Of the format; earlier entries have none.
+    pub version: u32,
     /// When.
     pub time: String,
     /// The process of the engine.
@@ -62,9 +71,11 @@ pub struct Audit {
 }
 
 /// Where the audit log of this user is.
-#[must_use]
-pub fn path() -> PathBuf {
-    crate::dev_dir::path().join("audit.jsonl")
+///
+/// # Errors
+/// If the user has no place for files.
+pub fn path() -> io::Result<PathBuf> {
+    Ok(engine_files::dev_dir::path()?.join("audit.jsonl"))
 }
 
 impl Audit {
@@ -122,7 +133,7 @@ impl Audit {
 
     fn add(&self, entry: Entry) {
         let time = crate::logs::micro_time(std::time::SystemTime::now());
-        let mut entry = Entry { time, pid: std::process::id(), ..entry };
+        let mut entry = Entry { version: VERSION, time, pid: std::process::id(), ..entry };
         if let Some(logs) = &self.logs {
             let scrubber = logs.scrubber();
             for text in entry.command.iter_mut().chain([&mut entry.cause, &mut entry.error]) {
@@ -137,22 +148,37 @@ impl Audit {
     }
 
     fn append(&self, file: &mut Option<fs::File>, line: &[u8]) -> io::Result<()> {
-        if fs::metadata(&self.path).is_ok_and(|it| it.len() > SIZE_MAX) {
-            *file = None;
-            fs::rename(&self.path, older(&self.path))?;
-        }
-        if file.is_none() || !self.path.exists() {
-            if let Some(dir) = self.path.parent() {
-                fs::create_dir_all(dir)?;
+        // Another engine may put the file aside at any time, but not again and again.
+        for _ in 0..ATTEMPTS {
+            let open = match file.take() {
+                Some(open) => open,
+                None => self.open()?,
+            };
+            // Lines of two engines do not mix, and the file is put aside once.
+            open.lock()?;
+            let metadata = open.metadata()?;
+            if !fs::metadata(&self.path).is_ok_and(|it| it.ino() == metadata.ino()) {
+                continue;
             }
-            let mut options = fs::OpenOptions::new();
-            *file = Some(options.create(true).append(true).mode(0o600).open(&self.path)?);
+            if metadata.len() > SIZE_MAX {
+                fs::rename(&self.path, older(&self.path))?;
+                continue;
+            }
+            let written = (&open).write_all(line);
+            if written.is_err() {
+                // Half a line would spoil the next one.
+                let _ = open.set_len(metadata.len());
+            }
+            open.unlock()?;
+            *file = Some(open);
+            return written;
         }
-        match file {
-            // One write, so that lines of two engines do not mix.
-            Some(file) => file.write_all(line),
-            None => Ok(()),
-        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn open(&self) -> io::Result<fs::File> {
+        private::create_dir(self.path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        private::append(&self.path)
     }
 }
 
@@ -160,23 +186,45 @@ fn older(path: &Path) -> PathBuf {
     path.with_extension("old.jsonl")
 }
 
-/// All entries of a log, oldest first. Lines that make no sense are passed over.
+/// What a log says.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// All entries that can be read, oldest first.
+    pub entries: Vec<Entry>,
+    /// How many lines make no sense.
+    pub n_damaged: usize,
+    /// How many entries a newer version has written, whose meaning is not known here.
+    pub n_newer: usize,
+}
+
+/// Reads a log; damage costs no more than the lines that have it.
 ///
 /// # Errors
 /// If the file is there and cannot be read.
-pub fn read(path: &Path) -> io::Result<Vec<Entry>> {
-    let mut entries = Vec::new();
+pub fn read(path: &Path) -> io::Result<Contents> {
+    let mut contents = Contents::default();
     for file in [older(path), path.to_owned()] {
-        let file = match fs::File::open(file) {
-            Ok(file) => file,
+        let bytes = match fs::read(file) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        for line in io::BufReader::new(file).lines() {
-            entries.extend(serde_json::from_str::<Entry>(&line?).ok());
+        for line in bytes.split(|it| *it == b'\n').filter(|it| !it.is_empty()) {
+            match serde_json::from_str::<Entry>(&String::from_utf8_lossy(line)) {
+                Ok(entry) if entry.version > VERSION => contents.n_newer += 1,
+                Ok(entry) => contents.entries.push(entry),
+                Err(_) if version_of(line) > VERSION => contents.n_newer += 1,
+                Err(_) => contents.n_damaged += 1,
+            }
         }
     }
-    Ok(entries)
+    Ok(contents)
+}
+
+/// The version of an entry that is not understood.
+fn version_of(line: &[u8]) -> u32 {
+    let entry = serde_json::from_slice::<serde_json::Value>(line).unwrap_or_default();
+    entry["version"].as_u64().map_or(0, |it| u32::try_from(it).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
@@ -200,10 +248,10 @@ mod tests {
         let cause = "CLI Trigger".to_owned();
         audit.sink()(Write { verb: Verb::Patch, object, cause, outcome });
         audit.command(&["kubectl".to_owned(), "delete".to_owned()], "Initial Build");
-        fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{torn\n").unwrap();
 
         let read: Vec<String> = read(&path)
             .unwrap()
+            .entries
             .iter()
             .map(|it| {
                 let Entry { verb, object, namespace, command, cause, error, .. } = it;
@@ -214,5 +262,38 @@ mod tests {
             read,
             ["patch shop:Secret/db [CLI Trigger] no", "run :kubectl delete [Initial Build] "]
         );
+    }
+    #[test]
+    fn damage_costs_only_the_lines_that_have_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.jsonl");
+        let audit = Audit::new(path.clone());
+        audit.command(&["a".to_owned()], "first");
+        let damage =
+            b"{torn\n\n\xff\xfe\n{\"cause\":\"a b\xffd byte\"}\n{\"version\":99,\"cause\":[]}\n\
+                       {\"version\":99}\n";
+        private::append(&path).unwrap().write_all(damage).unwrap();
+        audit.command(&["b".to_owned()], "last");
+
+        let read = read(&path).unwrap();
+        let causes: Vec<&str> = read.entries.iter().map(|it| it.cause.as_str()).collect();
+        assert_eq!(causes, ["first", "a b\u{fffd}d byte", "last"]);
+        assert_eq!((read.n_damaged, read.n_newer), (2, 2));
+    }
+
+    #[test]
+    fn engines_that_write_at_the_same_time_put_a_large_file_aside_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.jsonl");
+        fs::write(&path, "x".repeat(usize::try_from(SIZE_MAX).unwrap()) + "\n").unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                let audit = Audit::new(path.clone());
+                scope.spawn(move || audit.command(&["a".to_owned()], "cause"));
+            }
+        });
+        let read = read(&path).unwrap();
+        assert_eq!((read.entries.len(), read.n_damaged), (8, 1));
+        assert!(fs::metadata(older(&path)).unwrap().len() > SIZE_MAX);
     }
 }

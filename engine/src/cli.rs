@@ -1,80 +1,50 @@
-//! The command line: what can be typed, and which command answers.
+//! Defines the command line and dispatches to the commands.
 
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{
     ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ContextKind,
 };
+use engine_cli::{
+    FAILURE, Failure, Printer, api_resources, apply, args,
+    command_line::{self, COMPLETE, COMPLETE_NO_DESC, Line, LineError, PROGRAM, UsageError},
+    completion, connect, create, delete, describe, edit, enable, explain, get, logs, open, patch,
+    shell, small, stop, tree_view, trigger, usage, values, wait, why,
+};
 
-mod api_resources;
-mod apply;
-mod args;
 mod audit;
 mod ci;
-mod client;
-mod command_line;
-mod completion;
-mod connect;
-mod create;
-mod delete;
-mod describe;
 mod detach;
 mod docker_prune;
 mod docs;
 mod doctor;
 mod down;
-mod dry_run;
 mod dump;
-mod edit;
-mod editor;
-mod enable;
 mod evaluated;
-mod explain;
 mod ext;
 mod ext_helper;
-mod failure;
-mod get;
 mod graph;
 mod interrupt;
 mod json;
-mod jsonpath;
 mod log_file;
-mod logs;
-mod manifests;
-mod merge;
-mod output;
-mod patch;
+mod lsp;
 mod plan;
-mod printer;
 mod report;
-mod resource_type;
-mod selection;
-mod shell;
-mod shell_words;
-mod small;
 mod snapshot;
 mod start;
 mod starter;
-mod stop;
 mod tiltfile_result;
-mod tree_view;
-mod trigger;
 mod up;
 mod updog;
-mod usage;
-mod validation;
-mod values;
-mod wait;
-mod why;
 
-use command_line::{COMPLETE, COMPLETE_NO_DESC, Line, PROGRAM, UsageError};
-use failure::Failure;
-use printer::Printer;
+pub(crate) use ext_helper::forget_old_releases;
 
-/// Exit code for problems outside the Tiltfile.
-const FAILURE: u8 = 1;
+pub use start::end_when;
+
 /// Exit code for problems in the Tiltfile.
 const TILTFILE_FAILURE: u8 = 5;
+/// Exit code of an engine that ended because of a mistake of its own (`EX_SOFTWARE` of sysexits.h).
+const DEFECT: u8 = 70;
 /// Exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -121,54 +91,55 @@ struct Global {
 #[derive(Debug, Subcommand)]
 enum Command {
     // What runs an environment.
-    Ci(ci::Flags),
-    Down(down::Flags),
-    Plan(plan::Flags),
-    Up(up::Flags),
+    Ci(ci::CiFlags),
+    Down(down::DownFlags),
+    Plan(plan::PlanFlags),
+    Up(up::UpFlags),
 
     // What asks or changes a running one.
     /// Print the kinds of objects
-    ApiResources(api_resources::Flags),
+    ApiResources(api_resources::ApiResourcesFlags),
     /// Bring objects to what files say
-    Apply(apply::Flags),
-    Args(args::Flags),
-    Audit(audit::Flags),
+    Apply(apply::ApplyFlags),
+    Args(args::ArgsFlags),
+    Audit(audit::AuditFlags),
     /// Create objects
-    Create(create::Flags),
+    Create(create::CreateFlags),
     /// Remove objects
-    Delete(delete::Flags),
+    Delete(delete::DeleteFlags),
     /// Show details of objects
-    Describe(describe::Flags),
+    Describe(describe::DescribeFlags),
     /// Disable resources
     Disable(enable::DisableFlags),
     /// Print the state of a running instance
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Dump {
         #[command(subcommand)]
-        command: dump::Command,
+        command: dump::DumpCommand,
     },
     /// Edit objects in an editor
-    Edit(edit::Flags),
+    Edit(edit::EditFlags),
     /// Enable resources
     Enable(enable::EnableFlags),
     /// Explain the fields of a kind
-    Explain(explain::Flags),
-    Get(get::Flags),
-    Graph(graph::Flags),
+    Explain(explain::ExplainFlags),
+    Get(get::GetFlags),
+    Graph(graph::GraphFlags),
     /// Print the log of a running instance
-    Logs(logs::Flags),
+    Logs(logs::LogsFlags),
+    Open(open::OpenFlags),
     /// Change fields of objects
-    Patch(patch::Flags),
+    Patch(patch::PatchFlags),
     /// Keep what the web page shows in a file
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Snapshot {
         #[command(subcommand)]
-        command: snapshot::Command,
+        command: snapshot::SnapshotCommand,
     },
-    Stop(stop::Flags),
-    Trigger(trigger::Flags),
-    Wait(wait::Flags),
-    Why(why::Flags),
+    Stop(stop::StopFlags),
+    Trigger(trigger::TriggerFlags),
+    Wait(wait::WaitFlags),
+    Why(why::WhyFlags),
 
     // Everything else.
     /// Commands that are still unstable
@@ -181,10 +152,10 @@ enum Command {
     Analytics(small::AnalyticsFlags),
     /// Find the words for __complete
     #[command(name = COMPLETE, hide = true)]
-    Complete(completion::Flags),
+    Complete(completion::CompleteFlags),
     /// Find the words for __completeNoDesc
     #[command(name = COMPLETE_NO_DESC, hide = true)]
-    CompleteNoDesc(completion::Flags),
+    CompleteNoDesc(completion::CompleteFlags),
     /// Make a shell complete commands and names
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Completion {
@@ -196,26 +167,26 @@ enum Command {
     Demo(small::IgnoredFlags),
     /// Run docker with the environment that updates see
     Docker(small::DockerFlags),
-    DockerPrune(docker_prune::Flags),
-    Docs(docs::Flags),
+    DockerPrune(docker_prune::DockerPruneFlags),
+    Docs(docs::DocsFlags),
     /// Print diagnostic information about the environment
-    Doctor(doctor::Flags),
+    Doctor(doctor::DoctorFlags),
     /// Extensions of the Tiltfile: list, lock, copy
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Ext {
         #[command(subcommand)]
-        command: ext::Command,
+        command: ext::ExtCommand,
     },
     /// Do a part of an extension of the standard library
     #[command(name = "ext-helper", hide = true)]
-    ExtHelper(ext_helper::Flags),
+    ExtHelper(ext_helper::ExtHelperFlags),
     /// Show the help of a command
     Help,
     /// The language server for editors
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Lsp {
         #[command(subcommand)]
-        command: small::LspCommand,
+        command: lsp::LspCommand,
     },
     /// Check that the program runs
     VerifyInstall,
@@ -233,25 +204,25 @@ struct VersionFlags {
 #[derive(Debug, Subcommand)]
 enum AlphaCommand {
     /// Print the kinds of objects
-    ApiResources(api_resources::Flags),
-    Get(get::Flags),
-    Shell(shell::Flags),
-    TiltfileResult(tiltfile_result::Flags),
+    ApiResources(api_resources::ApiResourcesFlags),
+    Get(get::GetFlags),
+    Shell(shell::ShellFlags),
+    TiltfileResult(tiltfile_result::TiltfileResultFlags),
     /// Show resources as a tree of dependencies
-    TreeView(tree_view::Flags),
+    TreeView(tree_view::TreeViewFlags),
     /// Run the API server with the objects of files, without a Tiltfile
-    Updog(updog::Flags),
+    Updog(updog::UpdogFlags),
 }
 
 /// Runs the command that the arguments name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let printer = Printer;
-    if let Err(message) = connect::check_environment() {
-        printer.out(&format!("{message}\n"));
+    if let Err(error) = connect::check_environment() {
+        printer.out(&format!("{error}\n"));
         return ExitCode::from(FAILURE);
     }
     let args: Vec<String> =
-        args.into_iter().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+        args.into_iter().skip(1).map(|it| engine_model::path::to_text(&it).into_owned()).collect();
     let mut root = Cli::command();
     root.build();
     match command_line::read(&root, &args).and_then(|line| parse(&root, line)) {
@@ -297,6 +268,7 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
         Command::Graph(flags) => graph::run(&flags, printer),
         Command::Plan(flags) => plan::run(&flags, printer),
         Command::Logs(flags) => logs::run(&flags, printer),
+        Command::Open(flags) => open::run(&flags, printer),
         Command::Why(flags) => why::run(&flags, printer),
         Command::Ci(flags) => return finished(ci::run(&flags, global, printer), printer),
         Command::Down(flags) => return finished(down::run(&flags, global, printer), printer),
@@ -327,7 +299,7 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
         }
         Command::Docker(flags) => small::docker(&flags, printer),
         Command::DockerPrune(flags) => docker_prune::run(&flags, global, printer),
-        Command::Lsp { command } => small::lsp(&command),
+        Command::Lsp { command } => lsp::run(&command),
         Command::Ext { command } => ext::run(&command, printer),
         Command::ExtHelper(flags) => return finished(ext_helper::run(&flags, printer), printer),
         Command::Docs(flags) => docs::run(&flags, printer),
@@ -392,22 +364,21 @@ fn parse(root: &clap::Command, line: Line) -> Result<Parsed, UsageError> {
         .map_err(|error| {
             let path: Vec<String> =
                 words.iter().skip(1).take_while(|it| !it.starts_with('-')).cloned().collect();
-            let message = value_error(command(root, &path), &error);
-            UsageError { message, path, is_unknown_command: false }
+            UsageError { error: value_error(command(root, &path), &error), path }
         })
 }
 
 /// The words for a value that a flag does not take.
-fn value_error(command: &clap::Command, error: &clap::Error) -> String {
+fn value_error(command: &clap::Command, error: &clap::Error) -> LineError {
     let text = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let flag = text(ContextKind::InvalidArg);
     let name = flag.trim_start_matches("--").split([' ', '=', '[']).next().unwrap_or_default();
     let cause = std::error::Error::source(error).map(ToString::to_string);
     match (command.get_arguments().find(|it| it.get_long() == Some(name)), cause) {
         (Some(arg), Some(cause)) => {
-            command_line::invalid_value(arg, &text(ContextKind::InvalidValue), &cause)
+            LineError::invalid_value(arg, text(ContextKind::InvalidValue), cause)
         }
-        _ => error.kind().to_string(),
+        _ => LineError::Clap(error.kind()),
     }
 }
 
@@ -427,7 +398,7 @@ fn full_name(path: &[String]) -> String {
 
 /// Errors go to both streams, as scripts look for them in either.
 fn report_usage(root: &clap::Command, error: &UsageError, printer: Printer) -> ExitCode {
-    if error.is_unknown_command {
+    if matches!(error.error, LineError::UnknownCommand { .. }) {
         printer.err(&format!("Error: {error}\nRun 'tilt --help' for usage.\n"));
     } else {
         let usage = usage::text(command(root, &error.path), &full_name(&error.path));

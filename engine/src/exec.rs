@@ -11,10 +11,11 @@ pub mod own_name;
 mod probe;
 mod program;
 mod supervision;
+mod tail;
 mod timeline;
 
-pub use builtins::golang::quote::command_line as shell_text;
-pub use command::{Ended, Event, Handle, Run, start};
+pub use command::{CommandHandle, Ended, Event, Run, start};
+pub use engine_formats::golang::quote::command_line as shell_text;
 pub use env::child_env;
 pub use launcher::Guarded;
 pub(crate) use output::Text;
@@ -23,8 +24,11 @@ pub use crate::guard::Lifetime;
 
 /// Stops commands at once: asks all of them to end, kills what is left after `grace`, and returns
 /// when nothing is left. Says whether all of them went by themselves.
-pub async fn stop_all<'a>(handles: impl IntoIterator<Item = &'a Handle>, grace: Duration) -> bool {
-    let handles: Vec<&Handle> = handles.into_iter().collect();
+pub async fn stop_all<'a>(
+    handles: impl IntoIterator<Item = &'a CommandHandle>,
+    grace: Duration,
+) -> bool {
+    let handles: Vec<&CommandHandle> = handles.into_iter().collect();
     for handle in &handles {
         handle.stop();
     }

@@ -1,17 +1,23 @@
 //! The impure shell around evaluation and scheduling: command line, processes, files, servers, and what people see.
 
-pub mod api;
 pub mod audit;
 pub mod cli;
+mod clock;
+mod cluster_pin;
 pub mod deploy;
-pub mod dev_dir;
+mod drivers;
 pub mod exec;
 pub mod guard;
+mod leftovers;
 pub mod logs;
 pub mod lsp;
+pub mod panics;
 pub mod platform;
 pub mod prompt;
 pub mod runtime;
 pub mod server;
+mod state_file;
+mod tasks;
+mod tracing_log;
 pub mod usage;
 pub mod watch;

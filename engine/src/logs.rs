@@ -2,56 +2,58 @@
 //!
 //! Writers never wait. The newest text is in memory, older text on disk, both bounded; when room is needed, the
 //! resources that wrote most lose their oldest text first. Readers are cursors that go at their own speed.
+//!
+//! Who reads from something that can wait, such as a command, reads no faster than text goes to disk
+//! ([`LogStore::room`]). Without that, text between that on disk and the newest would have to go.
 
 use std::{
     collections::BTreeMap,
     path::PathBuf,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc::SyncSender},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use engine_model::Secret;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::timeout};
 
+mod answer;
 mod block;
 mod fair;
-mod filter;
-mod format;
 mod keeper;
-mod lines;
-pub mod query;
 mod reader;
 mod scrub;
-mod segment;
 mod spill;
 mod state;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod time;
 mod view;
 mod writer;
 
-pub use filter::{Filter, Source};
-pub use format::{Formatter, JsonLines};
-pub use lines::{Line, Lines};
-pub use reader::{Batch, Gap, Reader};
+pub use answer::answer;
+pub use engine_api::log::{
+    BuildEvent, Fields, Filter, Formatter, Level, Lines, Segment, Source, Span, micro_time,
+    parse_micros,
+};
+pub use reader::{Gap, Reader, SegmentBatch};
 pub use scrub::Scrubber;
-pub use segment::{BuildEvent, Fields, Level, Segment, Span};
 pub use terminal::TerminalStream;
-pub use time::{micro_time, parse_micros};
 pub use view::view_log_list;
 pub use writer::LogWriter;
 
 use spill::Spill;
-use state::{Message, State};
+use state::{LogState, Message};
+
+/// How long the disk may take for one block before nobody waits for it anymore.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How much the log keeps, and where.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Messages below this level are not stored.
     pub level: Level,
-    /// Bytes in memory; for a moment there may be twice as many.
+    /// Bytes in memory; while the disk lags behind there may be four times as many.
     pub memory_bytes: usize,
     /// Bytes on disk.
     pub disk_bytes: u64,
@@ -83,15 +85,17 @@ pub struct LogStore {
 #[derive(Debug)]
 struct Inner {
     level: Level,
-    state: Mutex<State>,
+    state: Mutex<LogState>,
     /// Readers wait for this.
     changed: Notify,
+    /// Who waits for room waits for this.
+    moved: Notify,
     /// Wakes the keeper, which is started when there is something to do for it.
     keeper: OnceLock<Option<SyncSender<()>>>,
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LogState> {
         // No operation leaves the state half done where it could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -105,8 +109,9 @@ impl LogStore {
         let spill = spill.and_then(|dir| Spill::create(dir, options.disk_bytes).ok());
         let inner = Inner {
             level: options.level,
-            state: Mutex::new(State::new(options, spill)),
+            state: Mutex::new(LogState::new(options, spill)),
             changed: Notify::new(),
+            moved: Notify::new(),
             keeper: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
@@ -127,9 +132,9 @@ impl LogStore {
 
     /// Keeps secrets out of what is read from now on, as far as it was written since a time.
     pub fn add_secrets(&self, secrets: &BTreeMap<String, Secret>, since: SystemTime) {
-        let mut state = self.inner.lock();
-        if let Some(scrubber) = state.scrubber().extended(secrets) {
-            state.add_secrets(scrubber, since);
+        // Only loads add secrets, one after the other; meanwhile nobody need wait.
+        if let Some(scrubber) = self.scrubber().extended(secrets) {
+            self.inner.lock().add_secrets(scrubber, since);
         }
     }
 
@@ -157,9 +162,33 @@ impl LogStore {
         self.inner.lock().warnings(span)
     }
 
+    /// Waits while much more is in memory than should be, as long as the disk takes some of it each second.
+    pub async fn room(&self) {
+        self.room_within(PATIENCE).await;
+    }
+
+    async fn room_within(&self, patience: Duration) {
+        while self.inner.lock().is_crowded() {
+            let mut moved = pin!(self.inner.moved.notified());
+            // What is moved after this wakes us, also if it is moved before we wait.
+            moved.as_mut().enable();
+            if !self.inner.lock().is_crowded() {
+                return;
+            }
+            if timeout(patience, moved).await.is_err() {
+                self.inner.lock().disk_stalls();
+            }
+        }
+    }
+
     /// Stores text that is held back because a secret may have begun in it.
     pub fn flush(&self) {
-        self.inner.lock().release_held(None);
+        self.inner.lock().release_all();
+        self.inner.changed.notify_waiters();
+    }
+
+    fn flush_span(&self, span: &Arc<Span>) {
+        self.inner.lock().release_span(span);
         self.inner.changed.notify_waiters();
     }
 

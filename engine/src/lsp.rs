@@ -6,9 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use builtins::language::{
-    self, Completion, CompletionKind, Diagnostic, Document, Location, Position, Severity, Symbol,
-    SymbolKind,
+use builtins::lsp::{
+    self, Completion, CompletionKind, Diagnostic, Document, Location, Severity, Symbol, SymbolKind,
+    TextPosition,
 };
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
 use serde_json::{Value, json};
@@ -91,22 +91,22 @@ impl Server<'_> {
         let Request { id, method, params } = request;
         let result = match method.as_str() {
             "textDocument/completion" => self.at(&params, |it| {
-                let found = language::complete(it.document, it.path, it.files, it.offset);
+                let found = lsp::complete(it.document, it.path, it.files, it.offset);
                 json!({"isIncomplete": false, "items": found.iter().map(completion).collect::<Vec<_>>()})
             }),
             "textDocument/hover" => self.at(&params, |it| {
-                let hover = language::hover(it.document, it.path, it.files, it.offset);
+                let hover = lsp::hover(it.document, it.path, it.files, it.offset);
                 hover.map_or(Value::Null, |hover| {
                     let contents = json!({"kind": "markdown", "value": hover.markdown});
                     json!({"contents": contents, "range": range(&hover.range)})
                 })
             }),
             "textDocument/signatureHelp" => self.at(&params, |it| {
-                let help = language::signature_help(it.document, it.path, it.files, it.offset);
+                let help = lsp::signature_help(it.document, it.path, it.files, it.offset);
                 help.map_or(Value::Null, |it| signature(&it))
             }),
             "textDocument/definition" => self.at(&params, |it| {
-                let found = language::definition(it.document, it.path, it.files, it.offset);
+                let found = lsp::definition(it.document, it.path, it.files, it.offset);
                 found.map_or(Value::Null, |found| location(&found, it.path))
             }),
             "textDocument/documentSymbol" => self.symbols(&params),
@@ -144,7 +144,7 @@ impl Server<'_> {
             self.files.open(path.to_owned(), text.to_owned());
         }
         for (path, document) in self.files.all() {
-            let found = language::diagnose(&document, &path, &self.files);
+            let found = lsp::diagnose(&document, &path, &self.files);
             self.publish(&path, &found);
         }
     }
@@ -164,7 +164,7 @@ impl Server<'_> {
             let it = params["position"][field].as_u64().unwrap_or_default();
             u32::try_from(it).unwrap_or(u32::MAX)
         };
-        let at = Position { line: number("line"), character: number("character") };
+        let at = TextPosition { line: number("line"), character: number("character") };
         let offset = document.offset(at);
         answer(&Place { document: &document, path: &path, files: &self.files, offset })
     }
@@ -245,7 +245,7 @@ fn completion(it: &Completion) -> Value {
     shown
 }
 
-fn signature(it: &language::SignatureHelp) -> Value {
+fn signature(it: &lsp::SignatureHelp) -> Value {
     let params: Vec<Value> = it
         .params
         .iter()
@@ -273,8 +273,8 @@ fn diagnostic(it: &Diagnostic) -> Value {
     json!({"range": range(&it.range), "severity": severity, "source": "tilt", "message": it.message})
 }
 
-fn range(range: &language::Range) -> Value {
-    let place = |it: Position| json!({"line": it.line, "character": it.character});
+fn range(range: &lsp::Range) -> Value {
+    let place = |it: TextPosition| json!({"line": it.line, "character": it.character});
     json!({"start": place(range.start), "end": place(range.end)})
 }
 

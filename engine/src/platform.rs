@@ -3,24 +3,28 @@
 //! There are two forms: one that uses what only Linux has, and one that every POSIX system has.
 //! Both are compiled and tested on Linux.
 
-use std::{io, path::PathBuf};
+use std::{io, iter, path::PathBuf};
 
 use nix::unistd::Pid;
 
 pub mod code;
+pub(crate) mod descriptors;
 mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
+mod peers;
 mod posix;
 mod session;
 
-pub use limits::raise_open_files;
-pub(crate) use session::{Image, start_in_session};
+pub(crate) use limits::restore_open_files;
+pub use limits::{max_open_files, raise_open_files};
+pub use peers::{TELLS_PEERS, peer_user};
+pub(crate) use session::{Image, copy_process, start_in_session, wait_for_any};
 
 /// How the guard of a command does its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// With subreapers, `/proc` and parent death signals.
+    /// With subreapers and `/proc`.
     #[cfg(target_os = "linux")]
     Linux,
     /// With what POSIX offers; processes that leave both their parent and their group are lost.
@@ -70,16 +74,8 @@ impl Form {
         match self {
             #[cfg(target_os = "linux")]
             Self::Linux => linux::set_process_name(name),
-            Self::Posix => {}
-        }
-    }
-
-    /// Has the kernel kill this process when its parent dies, where that is possible.
-    fn die_with_parent(self) {
-        match self {
-            #[cfg(target_os = "linux")]
-            Self::Linux => linux::die_with_parent(),
-            Self::Posix => {}
+            // It goes by `argv[0]` there.
+            Self::Posix => _ = name,
         }
     }
 
@@ -90,6 +86,28 @@ impl Form {
             Self::Linux => linux::children(Pid::this()),
             Self::Posix => Vec::new(),
         }
+    }
+
+    /// The children of another process, where that is known.
+    pub(crate) fn children_of(self, pid: Pid) -> Vec<Pid> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Linux => linux::children(pid),
+            Self::Posix => {
+                let _ = pid;
+                Vec::new()
+            }
+        }
+    }
+
+    /// A child, and everything below it, where that is known.
+    pub(crate) fn tree(self, child: Pid) -> Vec<Pid> {
+        let below = match self {
+            #[cfg(target_os = "linux")]
+            Self::Linux => linux::descendants(child),
+            Self::Posix => Vec::new(),
+        };
+        iter::once(child).chain(below).collect()
     }
 
     /// Everything below this process, in the given process group, or below one of these processes.

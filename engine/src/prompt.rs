@@ -3,17 +3,20 @@
 use std::{
     future::pending,
     io::{self, IsTerminal, Write},
-    process::Stdio,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use engine_cli::browser;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
 };
 
-use crate::logs::{Checkpoint, Filter, LogStore, TerminalStream};
+use crate::{
+    logs::{Checkpoint, Filter, LogStore, TerminalStream},
+    server::PageAddress,
+};
 
 mod render;
 mod tty;
@@ -21,7 +24,7 @@ mod tty;
 pub use render::{Menu, Status};
 pub use tty::restore;
 
-use tty::Keys;
+use tty::KeyReader;
 
 /// Something that somebody asks for by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +54,7 @@ impl Key {
 pub struct Prompt<W: Write> {
     keys: mpsc::Receiver<Key>,
     /// Reads the keys; owned so that the terminal is restored with it.
-    _reader: Option<Keys>,
+    _reader: Option<KeyReader>,
     status: Option<watch::Receiver<Status>>,
     /// Whether the line with the status can be painted over.
     is_live: bool,
@@ -64,7 +67,7 @@ impl Prompt<io::Stdout> {
     /// # Errors
     /// If there is no terminal.
     pub fn open(menu: &Menu, status: Option<watch::Receiver<Status>>) -> io::Result<Self> {
-        let (reader, keys) = Keys::read()?;
+        let (reader, keys) = KeyReader::read()?;
         let is_live = io::stdout().is_terminal() && !is_dumb();
         let mut prompt = Self { keys, _reader: Some(reader), status, is_live, out: io::stdout() };
         let is_colored = is_live && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
@@ -154,8 +157,8 @@ impl Running {
     ) -> io::Result<Self> {
         let prompt = Prompt::open(menu, status)?;
         let stream = Arc::new(Mutex::new(None));
-        let url = menu.url.clone();
-        let task = tokio::spawn(answer(prompt, url, logs.clone(), filter, Arc::clone(&stream)));
+        let page = menu.page.clone();
+        let task = tokio::spawn(answer(prompt, page, logs.clone(), filter, Arc::clone(&stream)));
         Ok(Self { task, stream })
     }
 
@@ -171,16 +174,17 @@ impl Running {
 
 async fn answer(
     mut prompt: Prompt<io::Stdout>,
-    url: Option<String>,
+    page: Option<PageAddress>,
     logs: LogStore,
     filter: Filter,
     stream: Arc<Mutex<Option<TerminalStream>>>,
 ) {
     while let Some(key) = prompt.next().await {
-        match (key, &url) {
-            (Key::OpenBrowser, Some(url)) => {
-                prompt.say(&format!("Opening browser: {url}"));
-                if let Err(error) = open_browser(url) {
+        match (key, &page) {
+            (Key::OpenBrowser, Some(page)) => {
+                prompt.say(&format!("Opening browser: {}", page.url()));
+                prompt.say(&elsewhere(page));
+                if let Err(error) = browser::open(&page.to_open()) {
                     prompt.say(&format!("Error: {error}"));
                 }
             }
@@ -198,23 +202,10 @@ async fn answer(
     }
 }
 
-/// Opens a page in the browser of the user.
-///
-/// # Errors
-/// If nothing that opens pages can be started.
-pub fn open_browser(url: &str) -> io::Result<()> {
-    for program in tty::BROWSERS {
-        let mut command = tokio::process::Command::new(program);
-        command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        match command.spawn() {
-            // The runtime waits for it, and it may outlive us.
-            Ok(_) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    let programs = tty::BROWSERS.join(",");
-    Err(io::Error::other(format!("exec: \"{programs}\": executable file not found in $PATH")))
+/// A new link for whoever is not recognized. It is for the terminal, and never for the log, which others may read.
+#[must_use]
+pub fn elsewhere(page: &PageAddress) -> String {
+    format!("For any other browser, once: {}", page.link())
 }
 
 #[cfg(test)]

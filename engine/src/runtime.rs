@@ -4,102 +4,46 @@
 //! or handed to an executor. What people see is written to the object store after each turn.
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{HashMap, VecDeque},
     time::{Duration, Instant},
 };
 
-use builtins::Evaluation;
+use engine_api::{Change, Lagged, Store};
 use engine_core::{
-    Action, Event, Scheduler, Time,
-    resource::{Resource, ResourceName, UpdateId},
-    session::{self, Verdict},
-    tiltfile,
+    Action, Effects, Event, LineKind, LogLine, World, reason::Reason, resource::ResourceName,
+    session::Verdict, tiltfile,
 };
-use engine_model::DeployTarget;
-use serde_json::Value;
-use tokio::sync::{mpsc, oneshot, watch};
+use engine_model::{FilePath, Kind, ObjectId, names};
+use engine_view::{dump, explain::explain, graph::graph};
+use tokio::sync::{mpsc, watch};
 
 use crate::{
-    api::{Change, Lagged, Store},
-    audit::Audit,
-    logs::LogStore,
+    clock,
+    drivers::{self, Drivers, Message, tiltfiles::StartLoad},
+    logs::{Fields, Level, LogStore},
     prompt,
     usage::Usage,
-    watch::{Batch, Watcher},
+    watch::{Batch, Batches},
 };
 
-pub(crate) use clock::now;
+pub(crate) use crate::clock::now;
 
-mod buttons;
-mod clock;
-mod cmds;
-mod commands;
-mod declare;
-mod deploy;
-mod disable;
-mod docker;
-mod dump;
-mod explain;
-mod extensions;
-mod forwards;
 pub mod handle;
-mod kubernetes;
-mod live;
-mod live_containers;
 mod load;
-mod names;
-mod planning;
-mod pod_logs;
-mod pods;
-mod present;
-mod prune;
+mod objects;
+mod publish;
 mod requests;
-mod retries;
-mod rollout;
-mod services;
 mod settings;
-mod specs;
-mod tiltfiles;
-mod ui_session;
-mod watches;
-mod workloads;
+#[cfg(test)]
+mod tests;
+mod watchdog;
 
-pub use handle::{Handle, Request, TriggerRefused};
+pub use engine_core::TriggerRefused;
+pub use handle::{Handle, Request};
 pub use settings::{Mode, Settings};
 
-use commands::{CommandKey, Commands};
-use declare::Declared;
-use load::LoadedTiltfile;
-
-/// With more changes than this to show, they are shown at most every [`SHOW_EVERY`].
-const SHOW_AT_ONCE: usize = 64;
-const SHOW_EVERY: Duration = Duration::from_millis(100);
-
-/// `ci` looks at all resources at most this often, for each of them.
-const JUDGE_PER_TARGET: Duration = Duration::from_micros(20);
-
-/// Something that reached the loop from work it started.
-#[derive(Debug)]
-enum Message {
-    /// A Tiltfile has been evaluated.
-    Loaded(Box<LoadedTiltfile>),
-    /// The main Tiltfile has been evaluated to see what it would change.
-    Planned(Box<Evaluation>, oneshot::Sender<Value>),
-    /// Files of a target changed some time ago.
-    Changed(String, Vec<std::path::PathBuf>, Time),
-    /// A repository of extensions was fetched, or not.
-    Fetched(String, Result<String, String>),
-    /// A command did something.
-    Command(CommandKey, crate::exec::command::Event),
-    /// Something became known of Docker.
-    Docker(docker::Seen),
-    /// Something became known of a Kubernetes cluster, through which connection.
-    Kubernetes(u64, kubernetes::Seen),
-    /// An update that builds and deploys goes on.
-    Deploy(UpdateId, ResourceName, Box<deploy::Progress>),
-    /// Containers took changes, or not.
-    Live(ResourceName, Box<live::Progress>),
-}
+use load::Declared;
+use publish::Publisher;
 
 /// How the engine ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,137 +54,115 @@ pub enum Exit {
     Success,
     /// `ci` found something wrong, or the engine cannot go on.
     Failure(String),
+    /// A part of the engine that it cannot do without has gone: which.
+    Broken(&'static str),
 }
 
 /// The engine while it runs.
 pub struct Runtime {
-    settings: Settings,
-    scheduler: Scheduler,
+    world: World,
     store: Store,
-    logs: LogStore,
-    watcher: Option<Watcher>,
-    /// Work reports here; it is bounded by the number of commands and Tiltfiles that run.
-    messages: mpsc::UnboundedSender<Message>,
-    commands: Commands,
+    drivers: Drivers,
+    publisher: Publisher,
     tiltfiles: HashMap<ResourceName, Declared>,
-    environment: load::Environment,
-    watched: watches::Watched,
-    shown: present::Shown,
-    /// What has changed and was not shown yet.
-    dirty: BTreeSet<ResourceName>,
-    last_show: Instant,
-    /// The last click of each button that was acted on.
-    clicks: HashMap<String, u64>,
-    /// The kubeconfig that commands get, with only the context in use.
-    kubeconfig: Option<String>,
-    cmds: cmds::Cmds,
-    /// The Docker engine, once something needs it.
-    docker: Option<docker::Engine>,
-    services: services::Services,
-    kubernetes: kubernetes::Kubernetes,
-    audit: Audit,
     usage: Usage,
-    deploys: deploy::Deploys,
-    live: live::LiveUpdates,
-    pruning: prune::Pruning,
-    ui_session: ui_session::UiSession,
-    /// Whether something has changed since `ci` was judged, when that was, and when it must be again.
-    has_changed: bool,
-    last_judged: Option<Instant>,
-    judge_at: Option<Instant>,
-    /// Whether `ci` ends with a failure; nothing else happens then.
-    has_failed: bool,
+    /// A part that is gone and that nothing works without.
+    broken: Option<&'static str>,
     events: VecDeque<Event>,
     is_stepping: bool,
     counts: watch::Sender<prompt::Status>,
+    watchdog: watchdog::Watchdog,
 }
 
 impl Runtime {
     /// An engine that has not started anything yet, and where its work reports.
     #[must_use]
     pub fn new(settings: Settings, store: Store, logs: LogStore) -> (Self, Inbox) {
-        let (messages, inbox) = mpsc::unbounded_channel();
-        let audit = Audit::new(crate::audit::path()).scrubbed(logs.clone());
+        let world = engine_core::Settings {
+            has_live_updates: settings.mode != Mode::Ci,
+            ci_started: (settings.mode == Mode::Ci).then_some(settings.started),
+            retries_updates: settings.mode != Mode::Ci,
+            started: settings.started,
+            cwd: FilePath::from(std::env::current_dir().unwrap_or_default().as_path()),
+        };
+        let publisher =
+            Publisher::new(store.clone(), logs.clone(), settings.mode, settings.started);
+        let (drivers, inbox) = Drivers::new(settings, logs);
         let runtime = Self {
-            environment: load::Environment::of_process(),
-            settings,
-            scheduler: Scheduler::default(),
+            world: World::new(world),
             store,
-            logs,
-            watcher: None,
-            messages,
-            commands: Commands::default(),
+            drivers,
+            publisher,
             tiltfiles: HashMap::new(),
-            watched: watches::Watched::default(),
-            shown: present::Shown::default(),
-            dirty: BTreeSet::new(),
-            last_show: Instant::now(),
-            clicks: HashMap::new(),
-            kubeconfig: None,
-            cmds: cmds::Cmds::default(),
-            docker: None,
-            services: services::Services::default(),
-            kubernetes: kubernetes::Kubernetes::default(),
-            audit,
             usage: Usage::of_environment(),
-            deploys: deploy::Deploys::default(),
-            live: live::LiveUpdates::default(),
-            pruning: prune::Pruning::default(),
-            ui_session: ui_session::UiSession::default(),
-            has_changed: true,
-            last_judged: None,
-            judge_at: None,
-            has_failed: false,
+            broken: None,
             events: VecDeque::new(),
             is_stepping: false,
             counts: watch::Sender::default(),
+            watchdog: watchdog::Watchdog::default(),
         };
         (runtime, Inbox { messages: inbox })
     }
 
     /// Runs until `stop` resolves or `ci` is done.
     pub async fn run(
-        mut self,
+        &mut self,
+        inbox: Inbox,
+        requests: mpsc::UnboundedReceiver<Request>,
+        stop: impl Future<Output = ()>,
+    ) -> Exit {
+        self.watchdog = self.start_watchdog();
+        let batches = self.drivers.start_watching();
+        self.take_events(inbox, batches, requests, stop).await
+    }
+
+    async fn take_events(
+        &mut self,
         mut inbox: Inbox,
+        mut batches: Batches,
         mut requests: mpsc::UnboundedReceiver<Request>,
         stop: impl Future<Output = ()>,
-    ) -> (Exit, Self) {
+    ) -> Exit {
         let mut changes = self.store.client_changes();
-        let mut batches = self.start_watching();
         self.start();
         tokio::pin!(stop);
-        let exit = loop {
-            let deadline = match self.show() {
+        loop {
+            let deadline = match self.publish() {
                 Ok(deadline) => deadline,
-                Err(exit) => break exit,
+                Err(exit) => return exit,
             };
+            self.watchdog.rest();
             tokio::select! {
-                () = &mut stop => break Exit::Stopped,
+                () = &mut stop => return Exit::Stopped,
                 Some(message) = inbox.messages.recv() => self.take_message(message),
-                Some(batch) = batches.recv() => self.take_batch(batch),
+                batch = next_batch(&mut batches, self.drivers.watcher.is_some()) => match batch {
+                    Some(batch) => self.step(drivers::batch_event(&self.world, batch)),
+                    None => self.broken = Some("the watcher of files"),
+                },
                 Some(request) = requests.recv() => self.answer(request),
                 changed = changes.next() => self.take_changes(changed),
                 () = sleep_until(deadline) => {}
             }
             self.take_what_waits(&mut inbox, &mut batches, &mut requests);
-            self.prune_if_due();
-        };
-        (exit, self)
+            if let Some(part) = self.broken {
+                return Exit::Broken(part);
+            }
+        }
     }
 
     /// Everything that has arrived is taken in before anything is shown.
     fn take_what_waits(
         &mut self,
         inbox: &mut Inbox,
-        batches: &mut mpsc::Receiver<Batch>,
+        batches: &mut Batches,
         requests: &mut mpsc::UnboundedReceiver<Request>,
     ) {
         // A limit lets others see what happens even if it never stops.
         for _ in 0..64 {
             if let Ok(message) = inbox.messages.try_recv() {
                 self.take_message(message);
-            } else if let Ok(batch) = batches.try_recv() {
-                self.take_batch(batch);
+            } else if let Some(batch) = batches.try_recv() {
+                self.step(drivers::batch_event(&self.world, batch));
             } else if let Ok(request) = requests.try_recv() {
                 self.answer(request);
             } else {
@@ -251,8 +173,9 @@ impl Runtime {
 
     /// Stops everything that runs: Tiltfiles at once, commands gracefully for a while, then by force.
     pub async fn shut_down(&self, grace: Duration) -> bool {
-        self.cancel_loads(|_| true);
-        let (is_clean, ()) = tokio::join!(self.commands.stop_all(grace), self.usage.flush());
+        self.drivers.loads.cancel(|_| true);
+        let (is_clean, ()) =
+            tokio::join!(self.drivers.commands.stop_all(grace), self.usage.flush());
         is_clean
     }
 
@@ -265,40 +188,102 @@ impl Runtime {
     /// The settings it was started with.
     #[must_use]
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        &self.drivers.settings
+    }
+
+    fn start_watchdog(&self) -> watchdog::Watchdog {
+        let (log, mut has_logged) = (self.drivers.logs.writer("", ""), false);
+        watchdog::Watchdog::start(watchdog::LIMIT, move |step, took| {
+            tracing::warn!(step, ?took, "the loop is busy");
+            if !std::mem::replace(&mut has_logged, true) {
+                let millis = took.as_millis();
+                log.debug(&format!("The engine's loop has been busy for {millis} ms with: {step}"));
+            }
+        })
     }
 
     fn start(&mut self) {
-        self.usage.count(&format!("cmd.{}", self.settings.mode.subcommand()));
+        self.usage.count(&format!("cmd.{}", self.drivers.settings.mode.subcommand()));
         self.declare_session();
         let name: ResourceName = tiltfile::MAIN.into();
         self.declare_tiltfile(&name);
-        self.step(Event::TiltfileAdded { name, args: self.settings.args.clone() });
+        self.report_objects(
+            [
+                ObjectId::new(Kind::UiButton, names::stop_button(&name)),
+                ObjectId::new(Kind::Tiltfile, &*name),
+            ],
+            false,
+        );
     }
 
     fn take_message(&mut self, message: Message) {
+        self.watchdog.begin(message.kind());
         match message {
-            Message::Loaded(loaded) => self.take_load(*loaded),
-            Message::Planned(evaluation, reply) => drop(reply.send(self.plan(&evaluation))),
-            Message::Changed(target, files, at) => self.files_changed(&target, &files, at),
-            Message::Fetched(repo, found) => self.take_repo(&repo, found),
-            Message::Command(key, event) => self.take_command_event(&key, event),
-            Message::Docker(seen) => self.take_docker(seen),
-            Message::Kubernetes(id, seen) => self.take_kubernetes(id, seen),
-            Message::Deploy(id, resource, progress) => self.take_progress(id, &resource, *progress),
-            Message::Live(resource, progress) => self.take_live(&resource, *progress),
+            Message::Loaded(loaded) => self.on_load(*loaded),
+            Message::Planned(evaluation, reply) => {
+                let _ = reply.send(requests::plan(&self.world, &self.drivers, evaluation));
+            }
+            Message::Ended(id, last) => {
+                self.drivers.tasks.ended(id);
+                self.take_message(*last);
+            }
+            message => {
+                self.drivers.on_message(&self.world, message);
+                self.step_drivers();
+            }
+        }
+    }
+
+    /// Takes in what drivers found out at once.
+    fn step_drivers(&mut self) {
+        for event in self.drivers.take_events() {
+            self.step(event);
+        }
+    }
+
+    fn answer(&mut self, request: Request) {
+        self.watchdog.begin("request");
+        let scrub = |drivers: &Drivers, it| drivers.logs.scrubber().scrub_value(it);
+        // Whoever asked may have gone; then nobody needs the answer.
+        match request {
+            Request::Trigger { resource, reason, with_deps, reply } => {
+                let triggered = self.world.to_trigger(&resource, with_deps);
+                if triggered.is_ok() {
+                    let (resource, reason) = (resource.into(), Reason(reason).triggers());
+                    self.step(Event::Triggered { resource, reason, with_deps });
+                }
+                let _ = reply.send(triggered);
+            }
+            Request::SetArgs { args } => self.set_args(&args),
+            Request::OverrideTriggerMode { resources, mode, reply } => {
+                let mode = requests::trigger_mode(&self.world, &resources, mode);
+                if let Ok(mode) = mode {
+                    for name in resources {
+                        self.step(Event::TriggerModeSet { resource: name.into(), mode });
+                    }
+                }
+                let _ = reply.send(mode.map(|_| ()));
+            }
+            Request::Dump { reply } => {
+                let dump = dump::engine(&self.world, &self.drivers.settings.info());
+                let _ = reply.send(scrub(&self.drivers, dump));
+            }
+            Request::Tasks { reply } => drop(reply.send(requests::tasks(&self.drivers))),
+            Request::Explain { resource, reply } => {
+                let answer = explain(&self.world, &resource);
+                let _ = reply.send(answer.map(|it| scrub(&self.drivers, it)));
+            }
+            Request::Plan { reply } => self.drivers.start_plan(&self.world, reply),
+            Request::Graph { reply } => drop(reply.send(graph(&self.world, clock::now()))),
         }
     }
 
     fn take_changes(&mut self, changed: Result<Vec<Change>, Lagged>) {
+        self.watchdog.begin("objects changed");
         match changed {
-            Ok(changes) => {
-                for change in changes {
-                    self.object_changed(&change);
-                }
-            }
+            Ok(changes) => self.objects_changed(&changes),
             // Too much happened at once: look at everything that clients may change.
-            Err(Lagged) => self.look_at_all_objects(),
+            Err(Lagged) => self.report_all_objects(),
         }
     }
 
@@ -306,26 +291,22 @@ impl Runtime {
     ///
     /// What that leads to at once waits its turn, so that a thousand things that take no time do not nest.
     fn step(&mut self, event: Event) {
-        if self.has_failed {
-            return;
-        }
         self.events.push_back(event);
         if std::mem::replace(&mut self.is_stepping, true) {
             return;
         }
         while let Some(event) = self.events.pop_front() {
-            let may_end_ci = self.settings.mode == Mode::Ci
-                && matches!(
-                    event,
-                    Event::UpdateEnded { error: Some(_), .. } | Event::ServeEnded { .. }
-                );
-            let actions = self.scheduler.step(clock::now(), event);
-            if may_end_ci && matches!(self.verdict(clock::now()), Verdict::Failure(_)) {
-                self.has_failed = true;
-                // It must not wait for its turn to be judged.
-                self.last_judged = None;
-                self.events.clear();
-                break;
+            let _step =
+                tracing::debug_span!("step", event = crate::tracing_log::variant(&event)).entered();
+            let Effects { actions, changed, lines } = self.world.step(clock::now(), event);
+            self.write(lines);
+            for id in changed {
+                // Resources are many and change often, so they are published later, together.
+                if id.kind == Kind::UiResource {
+                    self.publisher.mark(id.name.as_str().into());
+                } else {
+                    self.publish_object(&id);
+                }
             }
             for action in actions {
                 self.act(action);
@@ -334,152 +315,128 @@ impl Runtime {
         self.is_stepping = false;
     }
 
+    /// Writes what a step says to the log.
+    fn write(&self, lines: Vec<LogLine>) {
+        for LogLine { resource, span, kind, text } in lines {
+            let log = self.drivers.logs.writer(&resource, &span);
+            match kind {
+                LineKind::BuildEvent => log.build_event(&text),
+                LineKind::Debug => log.debug(&text),
+                LineKind::Info => log.info(&text),
+                LineKind::Warn => log.warn(&text),
+                LineKind::Error => log.error(&text),
+                LineKind::Progress(step) => {
+                    let fields = Fields { progress_id: Some(step.into()), ..Fields::default() };
+                    log.with_fields(fields).write(Level::Info, &format!("{text}\n"));
+                }
+            }
+        }
+    }
+
+    /// Carries out an action; what becomes known at once waits its turn.
     fn act(&mut self, action: Action) {
         match action {
             Action::StartLoad { id, tiltfile, reason, files, args, resets_switches } => {
-                self.start_load(load::Order { id, tiltfile, reason, files, args, resets_switches });
-            }
-            Action::CancelLoad { id } => self.cancel_loads(|it| it == id),
-            Action::StartUpdate { id, resource, reason, files, is_full_rebuild, is_live } => {
-                if is_live {
-                    self.start_live_update(id, &resource, reason, &files);
-                } else {
-                    self.start_update(id, &resource, reason, &files, is_full_rebuild);
-                }
-            }
-            Action::CancelUpdate { id, resource } => {
-                self.commands.stop(&CommandKey::Update(id));
-                self.cancel_deploy(id);
-                self.cancel_live_update(id, &resource);
+                let Some(declared) = self.tiltfiles.get(&tiltfile) else { return };
+                let load = StartLoad { id, tiltfile, reason, files, args, resets_switches };
+                self.drivers.start_load(&self.world, &declared.path, load);
             }
             Action::StartServe { id, resource } => self.start_serve(id, &resource),
             Action::StopServe { id, resource, is_disabled } => {
                 self.stop_serve(id, &resource, is_disabled);
             }
-            Action::Switched { resource, is_enabled } => self.switched(&resource, is_enabled),
             Action::Removed { resource } => {
-                self.commands.clear(&resource);
-                self.service_left(&resource);
-                self.forget_service(&resource);
-                self.workload_left(&resource);
-                self.shown.forget(&resource);
-                self.dirty.remove(&resource);
+                self.drivers.commands.clear(&resource);
+                self.publisher.forget(&resource);
             }
-            Action::DeclaredTwice { resource: _, tiltfile, other } => {
-                let log = self.logs.writer(&tiltfile, &names::tiltfile_span(&tiltfile, 0));
-                log.error(&format!("Resource defined in two tiltfiles: {tiltfile}, {other}"));
-            }
+            Action::Object(action) => self.act_for_object(action),
+            action => self.drivers.act(&self.world, action),
         }
+        self.step_drivers();
     }
 
-    /// Shows what changed; says when to look again, or that it is over.
-    fn show(&mut self) -> Result<Option<Instant>, Exit> {
+    /// Publishes what changed; says when to look again, or that it is over.
+    fn publish(&mut self) -> Result<Option<Instant>, Exit> {
+        self.watchdog.begin("publish");
         let (now, mut wake) = (clock::now(), None);
-        match self.scheduler.wake_at() {
+        match self.world.wake_at() {
             Some(at) if at <= now => self.step(Event::TimePassed),
             Some(at) => wake = Some(clock::instant_of(at, now)),
             None => {}
         }
-        let changed = self.scheduler.take_changed();
-        self.has_changed |= !changed.is_empty();
-        self.dirty.extend(changed);
-        if !self.dirty.is_empty() {
-            let due = self.last_show + SHOW_EVERY;
-            if self.dirty.len() > SHOW_AT_ONCE && Instant::now() < due {
-                wake = [wake, Some(due)].into_iter().flatten().min();
-            } else {
-                self.show_dirty();
-            }
+        match self.publisher.due() {
+            Some(due) if due > Instant::now() => wake = earlier(wake, Some(due)),
+            Some(_) => self.publish_resources(),
+            None => {}
         }
-        wake = [wake, self.present_session_if_due()].into_iter().flatten().min();
-        if let Some((tiltfile, _)) = self.scheduler.name_clash() {
+        match self.publisher.session_due(self.world.resources().len()) {
+            Some(due) if due > Instant::now() => wake = earlier(wake, Some(due)),
+            Some(_) => self.publish_session(None),
+            None => {}
+        }
+        if let Some((tiltfile, _)) = self.world.name_clash() {
             let name = &tiltfile.name;
             let error = format!("Extension \"{name}\" has the same name as a local resource");
             return Err(self.end(Exit::Failure(error)));
         }
-        if self.settings.mode == Mode::Ci {
-            self.judge_at = self.judge_if_due()?;
-            wake = [wake, self.judge_at].into_iter().flatten().min();
+        if self.drivers.settings.mode == Mode::Ci {
+            wake = earlier(wake, self.judge_if_due()?);
         }
         Ok(wake)
     }
 
-    fn show_dirty(&mut self) {
-        self.last_show = Instant::now();
-        for name in std::mem::take(&mut self.dirty) {
-            self.present(&name);
+    fn publish_resources(&mut self) {
+        let now = clock::now();
+        for name in self.publisher.take_dirty() {
+            self.publisher.publish_resource(&self.world, &name, now);
         }
-        self.present_queue();
-        self.shown.session_changed();
-        let counts = self.count();
+        self.publisher.publish_queue(&self.world);
+        let counts = publish::count(&self.world);
         self.counts.send_if_modified(|it| std::mem::replace(it, counts) != counts);
     }
 
-    /// Looks whether `ci` is done when something has changed or time is up, but not all the time: the look
-    /// goes over all resources.
-    fn judge_if_due(&mut self) -> Result<Option<Instant>, Exit> {
-        let now = Instant::now();
-        if let Some(due) = self.judge_at.filter(|it| *it > now)
-            && !self.has_changed
-        {
-            return Ok(Some(due));
-        }
-        let pause = JUDGE_PER_TARGET * u32::try_from(self.scheduler.resources().len()).unwrap_or(1);
-        if let Some(due) = self.last_judged.map(|it| it + pause).filter(|it| *it > now) {
-            return Ok(Some(due));
-        }
-        self.has_changed = false;
-        self.last_judged = Some(now);
-        self.judge()
+    fn publish_session(&mut self, verdict: Option<&str>) {
+        let (started, now) = (self.drivers.settings.started, clock::now());
+        self.publisher.publish_session(&self.world, started, verdict, now);
     }
 
     /// Whether `ci` is done; else when that must be asked again.
-    fn judge(&mut self) -> Result<Option<Instant>, Exit> {
-        if let Some(error) = self.undeployable() {
-            return Err(self.end(Exit::Failure(error)));
-        }
+    fn judge_if_due(&mut self) -> Result<Option<Instant>, Exit> {
         let now = clock::now();
-        match self.verdict(now) {
+        if let Some(at) = self.world.judge_at(now) {
+            return Ok(Some(clock::instant_of(at, now)));
+        }
+        match self.world.judge(now) {
             Verdict::Undecided(deadline) => Ok(deadline.map(|it| clock::instant_of(it, now))),
             Verdict::Success => Err(self.end(Exit::Success)),
             Verdict::Failure(error) => Err(self.end(Exit::Failure(error))),
         }
     }
 
-    fn verdict(&self, now: Time) -> Verdict {
-        let limits = self.ci_limits();
-        let targets = session::targets(&self.scheduler, limits.grace_period, now);
-        session::verdict(&targets, limits, self.settings.started, now)
-    }
-
     fn end(&mut self, exit: Exit) -> Exit {
-        self.show_dirty();
+        self.publish_resources();
         let error = if let Exit::Failure(error) = &exit { error.as_str() } else { "" };
-        self.present_session(Some(error));
+        self.publish_session(Some(error));
         exit
     }
+}
 
-    /// Why `ci` cannot succeed: what is deployed needs a Docker or a cluster that answers.
-    fn undeployable(&self) -> Option<String> {
-        let is_kubernetes =
-            |it: &Resource| matches!(it.manifest.deploy_target, DeployTarget::Kubernetes(_));
-        let is_service =
-            |it: &Resource| matches!(it.manifest.deploy_target, DeployTarget::Compose(_));
-        let mut enabled = self.scheduler.resources().iter().filter(|it| !it.is_disabled());
-        if let Some(error) = self.docker_error()
-            && enabled.clone().any(is_service)
-        {
-            return Some(format!("Failed to connect to Docker: {error}"));
-        }
-        self.cluster_error()?;
-        enabled.any(is_kubernetes).then(|| "cluster connection failed".to_owned())
-    }
+fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    [a, b].into_iter().flatten().min()
 }
 
 /// Where the work of a [`Runtime`] reports.
 #[derive(Debug)]
 pub struct Inbox {
     messages: mpsc::UnboundedReceiver<Message>,
+}
+
+/// What the watcher says; nothing when it is gone, which without one is never seen.
+async fn next_batch(batches: &mut Batches, has_watcher: bool) -> Option<Batch> {
+    match batches.recv().await {
+        None if !has_watcher => std::future::pending().await,
+        batch => batch,
+    }
 }
 
 async fn sleep_until(deadline: Option<Instant>) {
@@ -491,6 +448,6 @@ async fn sleep_until(deadline: Option<Instant>) {
 
 impl std::fmt::Debug for Runtime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Runtime").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("Runtime").field("settings", self.settings()).finish_non_exhaustive()
     }
 }

@@ -4,30 +4,38 @@
 
 use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 
-use axum::Router;
-use builtins::golang::os_error::errno_text;
+use engine_api::Store;
+use engine_formats::golang::os_error::errno_text;
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time};
+use tokio_rustls::TlsAcceptor;
 
-use crate::{api::Store, runtime::Handle};
+use self::{
+    connections::{Connections, Limits},
+    listening::Port,
+};
+use crate::{platform, runtime::Handle};
 
 pub mod config_file;
+mod connections;
+mod listening;
 pub mod logs;
 pub mod rest;
 mod tls;
 pub mod web;
 
 pub use logs::Logs;
+pub use web::PageAddress;
 
 /// How long open requests get to end by themselves.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Where to listen, and who may ask.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServerOptions {
     /// The host of the web port.
     pub host: String,
-    /// The web port; 0 for a free one.
-    pub port: u16,
+    /// The web port; 0 is without a page, and none takes a free one.
+    pub port: Option<u16>,
     /// What clients of the web port show.
     pub token: String,
     /// When the engine started.
@@ -66,27 +74,39 @@ pub enum BindError {
 }
 
 /// Listening, but not answering yet.
-#[derive(Debug)]
 pub struct Bound {
-    options: Options,
+    options: ServerOptions,
+    port: u16,
     web: TcpListener,
     web_addr: SocketAddr,
-    api: tls::TlsListener,
+    page: PageAddress,
+    api: TcpListener,
+    tls: TlsAcceptor,
     ca_pem: String,
+}
+
+impl std::fmt::Debug for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bound")
+            .field("web", &self.web)
+            .field("api", &self.api)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Listens on the web port, and on a free port for the API server.
 ///
 /// # Errors
 /// If the port is taken or the address cannot be used.
-pub async fn bind(options: Options) -> Result<Bound, BindError> {
-    let web = listen(&options.host, options.port).await?;
+pub async fn bind(options: ServerOptions) -> Result<Bound, BindError> {
+    let web = listen(&options.host, options.port.unwrap_or(0)).await?;
     let refused = |address: String| move |source| BindError::Address { address, source };
     let web_addr = web.local_addr().map_err(refused(options.host.clone()))?;
-    let (config, ca_pem) = tls::generate()?;
+    let (tls, ca_pem) = tls::generate()?;
     let api = TcpListener::bind("127.0.0.1:0").await.map_err(refused("127.0.0.1".to_owned()))?;
-    let api = tls::TlsListener::new(api, config);
-    Ok(Bound { options, web, web_addr, api, ca_pem })
+    let page = PageAddress::new(&options.host, web_addr);
+    let port = options.port.unwrap_or(web_addr.port());
+    Ok(Bound { options, port, web, web_addr, page, api, tls, ca_pem })
 }
 
 /// In the words of Go's listener; an address that is no address is a name that nobody knows.
@@ -116,35 +136,45 @@ async fn listen(host: &str, port: u16) -> Result<TcpListener, BindError> {
 }
 
 impl Bound {
-    /// The address of the web port.
+    /// The port that clients are told, 0 if there is no page.
     #[must_use]
-    pub fn web_addr(&self) -> SocketAddr {
-        self.web_addr
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// The first thing that people read.
     #[must_use]
     pub fn greeting(&self) -> String {
-        if self.options.port == 0 {
+        if self.port == 0 {
             return "Tilt started (without browser UI)".to_owned();
         }
         let note = match self.options.host.as_str() {
             "0.0.0.0" => " (listening on 0.0.0.0)",
             _ => "",
         };
-        format!("Tilt started on {}{note}", self.url())
+        format!("Tilt started on {}{note}", self.page.url())
     }
 
-    /// Whether there is a page for people.
+    /// The page for people, if there is one.
     #[must_use]
-    pub fn has_page(&self) -> bool {
-        self.options.port != 0
+    pub fn page(&self) -> Option<&PageAddress> {
+        (self.port != 0).then_some(&self.page)
     }
 
-    /// The address of the web port as people use it.
+    /// Who else can reach the page and what they can do there, if anybody can.
     #[must_use]
-    pub fn url(&self) -> String {
-        format!("http://{}:{}/", web::shown_host(&self.options.host), self.web_addr.port())
+    pub fn exposure(&self) -> Option<String> {
+        self.page().filter(|_| !self.web_addr.ip().is_loopback())?;
+        let who = if web::is_disabled() {
+            "TILT_DISABLE_HUD_AUTH=1 asks nobody for a token, so everybody there"
+        } else {
+            "Nothing is encrypted: whoever has the token or a link with a key, or can listen on the way,"
+        };
+        Some(format!(
+            "Other machines can reach this page, as it listens on {}. {who} can read all logs, and run what the \
+             Tiltfile says as you. `--host localhost` keeps it to this machine.",
+            self.web_addr.ip(),
+        ))
     }
 
     /// Starts to answer, and tells clients where.
@@ -154,19 +184,29 @@ impl Bound {
     pub async fn serve(self, store: Store, logs: Logs, handle: Handle) -> io::Result<Serving> {
         let (close, closing) = watch::channel(false);
         let api_token = config_file::new_token();
-        let entry = config_file::Entry {
-            // With a port that was chosen here, clients still have to be able to tell instances apart.
-            instance: config_file::instance_name(self.web_addr.port()),
-            server: format!("https://127.0.0.1:{}", self.api.port()?),
+        let entry = config_file::InstanceEntry {
+            // Clients look for the port that they were told, also if it is 0.
+            instance: config_file::instance_name(self.port),
+            server: format!("https://127.0.0.1:{}", self.api.local_addr()?.port()),
             ca_pem: self.ca_pem,
             token: api_token.clone(),
         };
         let rest = rest::Rest::new(store.clone(), closing.clone());
-        let state =
-            web::State::new(&self.options, store, logs, handle, rest.clone(), closing.clone());
+        let state = web::State::new(
+            &self.options,
+            self.page,
+            store,
+            logs,
+            handle,
+            rest.clone(),
+            closing.clone(),
+        );
+        let connections = Connections::new(Limits::of(platform::max_open_files()));
+        let web = Port { app: web::app(state.clone()), tls: None, connections, closing };
+        let api = Port { app: rest::app(rest, &api_token), tls: Some(self.tls), ..web.clone() };
         let mut tasks = JoinSet::new();
-        tasks.spawn(answer(self.web, web::app(state.clone()), closing.clone()));
-        tasks.spawn(answer(self.api, rest::app(rest, &api_token), closing));
+        tasks.spawn(web.serve(self.web));
+        tasks.spawn(api.serve(self.api));
         let given = self.options.config_file;
         let add = move || {
             let file = given.map_or_else(config_file::path, Ok)?;
@@ -177,26 +217,13 @@ impl Bound {
     }
 }
 
-async fn answer<L>(listener: L, app: Router, mut closing: watch::Receiver<bool>)
-where
-    L: axum::serve::Listener,
-    L::Addr: std::fmt::Debug,
-{
-    let end = async move {
-        // A sender that is gone means the end, too.
-        let _ = closing.wait_for(|closing| *closing).await;
-    };
-    // Serving does not fail: errors of connections stay theirs.
-    let _ = axum::serve(listener, app).with_graceful_shutdown(end).await;
-}
-
 /// The servers at work.
 #[derive(Debug)]
 pub struct Serving {
     state: web::State,
     close: watch::Sender<bool>,
     tasks: JoinSet<()>,
-    entry: (PathBuf, config_file::Entry),
+    entry: (PathBuf, config_file::InstanceEntry),
 }
 
 impl Serving {
@@ -204,6 +231,11 @@ impl Serving {
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
         web::snapshot(&self.state)
+    }
+
+    /// Returns when one of the servers has ended, which none does before [`Serving::shutdown`].
+    pub async fn broken(&mut self) {
+        self.tasks.join_next().await;
     }
 
     /// Ends all connections, and tells clients that nobody is here any more.

@@ -6,6 +6,7 @@
 use std::{env, fs, time::Duration};
 
 use bytes::Bytes;
+use engine_files::dev_dir;
 use http_body_util::Full;
 use hyper::{Request, Uri, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
@@ -15,8 +16,6 @@ use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
 };
-
-use crate::dev_dir;
 
 /// More events than these are not kept for a server that takes its time.
 const WAITING: usize = 64;
@@ -106,8 +105,8 @@ impl Usage {
 
 /// What the user has chosen with `analytics opt`.
 fn choice() -> Choice {
-    let chosen = fs::read_to_string(dev_dir::path().join("analytics/user/choice.txt"));
-    match chosen.unwrap_or_default().trim() {
+    let file = dev_dir::path().map(|it| it.join("analytics/user/choice.txt"));
+    match file.and_then(fs::read_to_string).unwrap_or_default().trim() {
         "opt-in" => Choice::In,
         "opt-out" => Choice::Out,
         _ => Choice::Default,

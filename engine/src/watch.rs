@@ -13,15 +13,17 @@ use std::{
     time::SystemTime,
 };
 
-use engine_model::IgnoreDef;
-use tokio::sync::mpsc::Sender;
+pub use engine_model::WatchTarget as Target;
 
 use self::{source::Intake, worker::Worker};
+
+pub use queue::{Batches, Sink, queue};
 
 mod dirs;
 mod ignore;
 mod index;
 mod locate;
+mod queue;
 mod row;
 mod source;
 #[cfg(test)]
@@ -30,19 +32,6 @@ mod tree;
 mod views;
 mod window;
 mod worker;
-
-/// What one target (a resource's deps, the config files, a `FileWatch` object) wants to know about.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Target {
-    /// What the target is called in batches, such as `local:web` or `configs:(Tiltfile)`.
-    pub id: String,
-    /// Files and directories; directories count with everything below, and none has to exist.
-    pub paths: Vec<PathBuf>,
-    /// What does not count.
-    pub ignores: Vec<IgnoreDef>,
-    /// Whether it wants to know of files while others of the same burst still change.
-    pub is_early: bool,
-}
 
 /// Something to tell about one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +82,7 @@ pub enum WatchError {
 #[derive(Debug)]
 enum Message {
     /// Something happened to a file.
-    Seen(source::Seen),
+    Seen(source::PathEvent),
     /// Events were lost.
     Lost,
     /// The targets changed.
@@ -117,7 +106,7 @@ pub struct Watcher {
 
 impl Watcher {
     /// Starts a watcher without targets that tells `sink` what it sees.
-    pub fn start(sink: Sender<Batch>) -> Result<Self, WatchError> {
+    pub fn start(sink: Sink) -> Result<Self, WatchError> {
         let (inbox, messages) = mpsc::channel();
         let intake = Intake::new(inbox.clone());
         #[cfg(test)]

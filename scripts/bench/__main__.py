@@ -12,6 +12,7 @@ import sys
 import containers
 import editor
 import evaluation
+import growth
 import images
 import objects
 import running
@@ -19,6 +20,7 @@ import running
 PARTS = {
     "evaluation": evaluation,
     "running": running,
+    "growth": growth,
     "editor": editor,
     "images": images,
     "containers": containers,

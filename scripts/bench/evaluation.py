@@ -79,6 +79,8 @@ for i in range(5000):
 """,
 }
 
+CALLS = {"Tiltfile": "for i in range(300):\n    local('true')\n"}
+
 HELM = {
     "Tiltfile": "k8s_yaml(helm('chart', name='bench', set=['replicas=2']))\n",
     "chart/Chart.yaml": "apiVersion: v2\nname: chart\nversion: 0.1.0\n",
@@ -93,6 +95,7 @@ PROJECTS = [
     ("small Tiltfile", SMALL, False),
     ("1,000 Deployments and Services", YAML, False),
     ("5,000 local_resource calls", LOCAL, False),
+    ("300 local() calls", CALLS, False),
     ("helm(), first time", HELM, True),
     ("helm(), again", HELM, False),
 ]

@@ -1,24 +1,17 @@
-//! Text with a source: what files, commands and encoders yield. It does not mix with strings by itself.
+//! Text with a source: the result of files, commands and encoders. It does not convert to a string implicitly.
 
 use std::fmt;
 
-use allocative::Allocative;
-use starlark::{
-    any::ProvidesStaticType,
-    starlark_simple_value,
-    values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value},
-};
+use builtins_language::{ApiValue, api_value};
 
 /// Text, and where it comes from.
-#[derive(
-    Clone, Debug, PartialEq, Eq, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative,
-)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blob {
     text: String,
     source: String,
 }
 
-starlark_simple_value!(Blob);
+api_value!(Blob);
 
 impl Blob {
     /// Text from a source, such as `file: /x`.
@@ -45,13 +38,14 @@ impl fmt::Display for Blob {
     }
 }
 
-#[starlark_value(type = "blob")]
-impl<'v> StarlarkValue<'v> for Blob {
-    fn to_bool(&self) -> bool {
+impl ApiValue for Blob {
+    const TYPE: &'static str = "blob";
+
+    fn is_true(&self) -> bool {
         !self.text.is_empty()
     }
 
-    fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
-        Ok(other.downcast_ref::<Self>() == Some(self))
+    fn is_equal(&self, other: &Self) -> bool {
+        self == other
     }
 }

@@ -1,33 +1,24 @@
-//! What a builtin accepts: the conversions that many builtins share, with the words they refuse in.
+//! Conversions of arguments that many builtins share, with their error messages.
 
 use std::collections::BTreeMap;
 
-use engine_model::Cmd;
-use starlark::{
-    any::ProvidesStaticType,
-    eval::Evaluator,
-    values::{Heap, Value, ValueLike, dict::DictRef, list::ListRef, tuple::TupleRef},
+use builtins_language::{
+    DictRef, Evaluator, FromArg, Heap, ListRef, Mismatch, TupleRef, Value, ValueLike, elements,
+    own_go_type, repr, type_name,
 };
-
-use super::{blob::Blob, git::GitRepo};
-use crate::{
-    dialect::{
-        args::{FromArg, Mismatch},
-        value::{self, repr, type_name},
-    },
+use engine_formats::{
     docker::reference::Reference,
     golang::{duration, label, quote::quote},
-    session::Session,
 };
+use engine_model::Cmd;
 
-/// What a value provides if `type()` does not tell its type in the reference implementation.
-#[derive(Debug, ProvidesStaticType)]
-pub(in crate::api) struct GoType(pub(in crate::api) String);
+use super::{blob::Blob, git::GitRepo};
+use crate::session::Session;
 
 /// The name of a value's type in the reference implementation, which leaks into its messages.
 #[must_use]
 pub fn go_type(value: Value<'_>) -> String {
-    if let Some(GoType(name)) = value.request_value() {
+    if let Some(name) = own_go_type(value) {
         return name;
     }
     match type_name(value) {
@@ -80,7 +71,7 @@ pub fn as_text(value: Value<'_>) -> Option<&str> {
 pub fn sequence<'v>(value: Value<'v>, heap: Heap<'v>) -> Option<Vec<Value<'v>>> {
     match type_name(value) {
         "list" | "tuple" | "dict" | "set" | "range" | "environ" | "string.elems"
-        | "bytes.elems" => value::elements(value, heap),
+        | "bytes.elems" => elements(value, heap),
         _ => None,
     }
 }
@@ -105,12 +96,12 @@ fn list_or_tuple(value: Value<'_>) -> Option<&[Value<'_>]> {
 ///
 /// # Errors
 /// Names the first element that is none.
-pub fn plain_strings(values: &[Value<'_>]) -> Result<Vec<String>, String> {
+pub fn plain_strings(values: &[Value<'_>]) -> Result<Vec<String>, Mismatch> {
     values
         .iter()
         .map(|it| match it.unpack_str() {
             Some(text) => Ok(text.to_owned()),
-            None => Err(format!("'{}' is a {}, not a string", repr(*it), go_type(*it))),
+            None => Err(format!("'{}' is a {}, not a string", repr(*it), go_type(*it)).into()),
         })
         .collect()
 }
@@ -119,13 +110,13 @@ pub fn plain_strings(values: &[Value<'_>]) -> Result<Vec<String>, String> {
 ///
 /// # Errors
 /// If it is neither.
-pub fn abs_path(value: Value<'_>, session: &Session) -> Result<String, String> {
+pub fn abs_path(value: Value<'_>, session: &Session) -> Result<String, Mismatch> {
     if let Some(repo) = value.downcast_ref::<GitRepo>() {
         return Ok(repo.path().to_owned());
     }
     match value.unpack_str() {
         Some(text) => Ok(session.abs(text)),
-        None => Err(format!("expected path | string. Actual type: {}", go_type(value))),
+        None => Err(format!("expected path | string. Actual type: {}", go_type(value)).into()),
     }
 }
 
@@ -395,7 +386,7 @@ pub fn command<'v>(
     dir: Option<Value<'v>>,
     env: &StrDict,
     eval: &Evaluator<'v, '_, '_>,
-) -> Result<Cmd, String> {
+) -> Result<Cmd, Mismatch> {
     let session = Session::of(eval);
     let dir = match dir.filter(|it| !it.is_none()) {
         None => session.dir(),
@@ -411,10 +402,8 @@ pub fn command<'v>(
             .map_err(|why| format!("a command must be a string or a list of strings: {why}"))?;
         (!argv.is_empty()).then_some(argv)
     } else {
-        return Err(format!(
-            "a command must be a string or list of strings. found {}",
-            go_type(command)
-        ));
+        let found = go_type(command);
+        return Err(format!("a command must be a string or list of strings. found {found}").into());
     };
     Ok(Cmd { argv, dir, env, echo_off: false })
 }
@@ -425,9 +414,9 @@ pub fn shell(script: &str) -> Option<Vec<String>> {
     (!script.is_empty()).then(|| vec!["sh".to_owned(), "-c".to_owned(), script.trim().to_owned()])
 }
 
-fn env_pairs(env: &StrDict) -> Result<Option<Vec<String>>, String> {
+fn env_pairs(env: &StrDict) -> Result<Option<Vec<String>>, Mismatch> {
     if let Some(value) = env.0.get("") {
-        return Err(format!("environment has empty key for value {}", quote(value)));
+        return Err(format!("environment has empty key for value {}", quote(value)).into());
     }
     let mut pairs: Vec<String> =
         env.0.iter().map(|(name, value)| format!("{name}={value}")).collect();

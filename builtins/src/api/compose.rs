@@ -6,13 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use builtins_language::{
+    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, ValueLike, decode_utf8, raise,
+};
+use engine_formats::{
+    Files,
+    compose::{self, ComposeError, FileKind, ProjectRequest, World, cli},
+    docker::reference::Reference,
+    golang::{hex, path, quote::quote, time::now_rfc3339},
+};
 use engine_model::ComposeProject;
 use sha2::{Digest, Sha256};
-use starlark::{
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    values::{Value, ValueLike},
-};
 
 use super::{
     blob::Blob,
@@ -25,15 +29,11 @@ use super::{
 };
 use crate::{
     cache::{self, ComposeConfigInputs, ComposeVersionInputs},
-    compose::{self, ComposeError, FileKind, ProjectRequest, World, cli},
     declarations::{
         Declarations,
         compose::{ComposeResource, ServiceOptions},
     },
-    dialect::{args::Args, native::BuiltinsExt, raise, value::decode_utf8},
-    docker::reference::Reference,
-    golang::{hex, path, quote::quote, time::now_rfc3339},
-    host::{self, Output},
+    host::{self, Output, RunError},
     session::{Session, Watch, link_info},
 };
 
@@ -43,10 +43,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// Declares the services of a Compose project.
-fn docker_compose<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn docker_compose<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let (mut config_paths, mut env_file) = (Value::new_none(), AbsPath::default());
     let (mut project_name, mut profiles, mut wait) =
         (String::new(), StrOrList::default(), OrNone::<bool>::default());
@@ -93,7 +90,7 @@ fn add_config_paths(
     session: &Session,
     project: &mut ComposeProject,
     values: &[Value<'_>],
-) -> starlark::Result<()> {
+) -> EvalResult<()> {
     let set_if_empty = |field: &mut String, value: String| {
         if field.is_empty() {
             *field = value;
@@ -124,8 +121,8 @@ fn add_config_paths(
     Ok(())
 }
 
-/// Reads the project, together with what earlier calls said about one of the same name.
-fn declare(session: &Session, given: ComposeProject) -> starlark::Result<()> {
+/// Reads the project, together with earlier calls for a project of the same name.
+fn declare(session: &Session, given: ComposeProject) -> EvalResult<()> {
     let spec = {
         let mut declarations = session.declarations.borrow_mut();
         let project = declarations.compose.project_mut(given.clone());
@@ -159,7 +156,7 @@ fn watched_env_files(
     session: &Session,
     spec: &ComposeProject,
     resource: &ComposeResource,
-) -> starlark::Result<Vec<String>> {
+) -> EvalResult<Vec<String>> {
     let mut files = Vec::new();
     for file in &resource.service.env_files {
         let file = if path::is_abs(file) {
@@ -179,7 +176,7 @@ fn resource(
     spec: &ComposeProject,
     project_name: &str,
     service: compose::Service,
-) -> starlark::Result<ComposeResource> {
+) -> EvalResult<ComposeResource> {
     let image_name = match service.image.as_deref() {
         None | Some("") => format!("{project_name}_{}", service.name),
         Some(image) => image.to_owned(),
@@ -230,7 +227,7 @@ fn load(session: &Session, spec: &ComposeProject) -> Result<compose::Project, Co
                     &ran.stdout,
                     Some(&ran.stderr),
                 )),
-                Err(why) => Err(cli::failure(&argv, &why, &ran.stdout, None)),
+                Err(why) => Err(cli::failure(&argv, &why.to_string(), &ran.stdout, None)),
             }
         })
     })
@@ -239,7 +236,7 @@ fn load(session: &Session, spec: &ComposeProject) -> Result<compose::Project, Co
 /// The Compose command line, and what it says about its version.
 pub(crate) struct ComposeCommand {
     argv: Vec<String>,
-    /// Its version, if that could be told.
+    /// Its version, if known.
     pub(crate) version: Option<String>,
 }
 
@@ -250,7 +247,7 @@ pub(crate) fn compose_command(session: &Session) -> ComposeCommand {
     for argv in cli::candidates(chosen.as_deref()) {
         let version = cache::remember(session, &ComposeVersionInputs { command: &argv }, || {
             let ran = run(session, &[argv.as_slice(), &["version".to_owned()]].concat());
-            if ran.outcome == Ok(0) { Ok(ran.stdout) } else { Err(()) }
+            if matches!(ran.outcome, Ok(0)) { Ok(ran.stdout) } else { Err(()) }
         });
         found.argv = argv;
         if let Ok(text) = version {
@@ -262,7 +259,7 @@ pub(crate) fn compose_command(session: &Session) -> ComposeCommand {
 }
 
 struct Ran {
-    outcome: Result<i32, String>,
+    outcome: Result<i32, RunError>,
     stdout: String,
     stderr: String,
 }
@@ -279,21 +276,19 @@ fn run(session: &Session, argv: &[String]) -> Ran {
         Output::Stdout => stdout.extend_from_slice(bytes),
         Output::Stderr => stderr.extend_from_slice(bytes),
     });
-    Ran {
-        outcome: outcome.map_err(|why| why.to_string()),
-        stdout: decode_utf8(&stdout),
-        stderr: decode_utf8(&stderr),
-    }
+    Ran { outcome, stdout: decode_utf8(&stdout), stderr: decode_utf8(&stderr) }
 }
 
 /// The files of a project, through the host.
 struct ComposeWorld<'a>(&'a Session);
 
-impl World for ComposeWorld<'_> {
+impl Files for ComposeWorld<'_> {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.0.host.read(&path.to_string_lossy())
+        Files::read(self.0, path)
     }
+}
 
+impl World for ComposeWorld<'_> {
     fn stat(&self, path: &Path) -> io::Result<FileKind> {
         let info = self.0.host.stat(&path.to_string_lossy())?;
         Ok(if info.kind == host::FileKind::Directory {
@@ -341,7 +336,7 @@ impl World for ComposeWorld<'_> {
 }
 
 #[derive(Default)]
-struct ResourceArgs<'v> {
+struct DcResourceArgs<'v> {
     name: String,
     image: Option<Value<'v>>,
     trigger_mode: Option<TriggerModeArg>,
@@ -354,8 +349,8 @@ struct ResourceArgs<'v> {
     new_name: String,
 }
 
-impl<'v> ResourceArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> starlark::Result<Self> {
+impl<'v> DcResourceArgs<'v> {
+    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
         let mut it = Self::default();
         args.unpack(
             eval,
@@ -377,11 +372,8 @@ impl<'v> ResourceArgs<'v> {
 }
 
 /// Says something about a service.
-fn dc_resource<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
-    let given = ResourceArgs::unpack(eval, &args)?;
+fn dc_resource<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+    let given = DcResourceArgs::unpack(eval, &args)?;
     if given.name.is_empty() {
         return Err(raise("dc_resource: `name` must not be empty"));
     }

@@ -1,16 +1,15 @@
 //! The `config` module: settings of the Tiltfile, and which resources are enabled.
 
-use starlark::{
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    values::{Value, dict::AllocDict},
+use builtins_language::{
+    AllocDict, Args, BuiltinsExt, EvalResult, Evaluator, FrozenModuleValue, GlobalsBuilder,
+    NativeFn, Value, raise,
 };
+use engine_formats::golang::path;
 
 use super::coerce::{Sequence, plain_strings};
 use crate::{
     declarations::config::{Selection, Setting, SettingKind},
-    dialect::{Args, BuiltinsExt, FrozenModuleValue, NativeFn, raise},
-    golang::path,
+    diagnostic::raise_advised,
     session::{Session, Watch},
 };
 
@@ -18,7 +17,7 @@ mod args;
 mod file;
 mod object;
 
-/// What people write their settings to, beside the Tiltfile.
+/// The settings file of the user, next to the Tiltfile.
 const FILE_NAME: &str = "tilt_config.json";
 
 const FUNCTIONS: &[(&str, NativeFn)] = &[
@@ -48,10 +47,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder, session: &Session) {
 }
 
 /// `config.define_string(name, args=False, usage="")`.
-fn define_string<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn define_string<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     define(SettingKind::String, eval, &args)
 }
 
@@ -59,23 +55,17 @@ fn define_string<'v>(
 fn define_string_list<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     define(SettingKind::StringList, eval, &args)
 }
 
 /// `config.define_bool(name, args=False, usage="")`.
-fn define_bool<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn define_bool<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     define(SettingKind::Bool, eval, &args)
 }
 
 /// `config.define_object(name, args=False, usage="")`.
-fn define_object<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn define_object<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     define(SettingKind::Object, eval, &args)
 }
 
@@ -83,7 +73,7 @@ fn define<'v>(
     kind: SettingKind,
     eval: &mut Evaluator<'v, '_, '_>,
     args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let (mut name, mut is_positional, mut usage) = (String::new(), false, String::new());
     args.unpack(
         eval,
@@ -111,8 +101,8 @@ fn define<'v>(
     Ok(Value::new_none())
 }
 
-/// `config.parse()`: the settings that people gave, those of the command line winning over the file.
-fn parse<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+/// `config.parse()`: the user's settings; the command line takes precedence over the file.
+fn parse<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     args.unpack(eval, &mut [])?;
     let session = Session::of(eval);
     let dir = session.dir();
@@ -136,7 +126,7 @@ fn parse<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Resu
     if !outcome.help.is_empty() {
         session.info(&outcome.help);
     }
-    settings.extend(outcome.settings.map_err(|why| raise(why.to_string()))?);
+    settings.extend(outcome.settings.map_err(|why| raise_advised(why.to_string(), why.advice()))?);
     let heap = eval.heap();
     let entries =
         settings.iter().map(|(name, given)| (heap.alloc(name.as_str()), given.alloc(heap)));
@@ -147,7 +137,7 @@ fn parse<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Resu
 fn set_enabled_resources<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let mut resources = Sequence::default();
     args.unpack(eval, &mut [("resources", &mut resources)])?;
     let names = plain_strings(&resources.0)
@@ -161,7 +151,7 @@ fn set_enabled_resources<'v>(
 fn clear_enabled_resources<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     args.unpack(eval, &mut [])?;
     Session::of(eval).declarations.borrow_mut().config.selection = Selection::Nothing;
     Ok(Value::new_none())

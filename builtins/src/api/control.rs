@@ -1,16 +1,11 @@
 //! `warn`, `fail`, `exit`.
 
-use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
-
-use crate::{
-    dialect::{
-        args::Args,
-        error::{raise, raise_with_payload},
-        native::BuiltinsExt,
-        value::repr,
-    },
-    session::Session,
+use builtins_language::{
+    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, raise, raise_with_payload,
+    repr,
 };
+
+use crate::session::Session;
 
 /// What `exit` raises: the whole evaluation stops, successfully.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +18,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// Logs a warning.
-fn warn<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn warn<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut message = String::new();
     args.unpack(eval, &mut [("msg", &mut message)])?;
     Session::of(eval).warn(&message);
@@ -31,14 +26,14 @@ fn warn<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Resul
 }
 
 /// Stops the evaluation with an error.
-fn fail<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn fail<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut message = String::new();
     args.unpack(eval, &mut [("msg", &mut message)])?;
     Err(raise(message))
 }
 
 /// Stops the evaluation; what was declared so far counts.
-fn exit<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn exit<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut code = Value::new_none();
     args.unpack(eval, &mut [("code?", &mut code)])?;
     if !code.is_none() {

@@ -1,33 +1,18 @@
-//! Structured data: JSON and YAML to values and back.
+//! Decodes and encodes structured data: JSON and YAML.
 
-use serde_json::{Map, Number, Value as Json};
-use starlark::{
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    values::{
-        Heap, Value, ValueLike,
-        dict::{AllocDict, DictRef},
-        float::StarlarkFloat,
-        list::{AllocList, ListRef},
-    },
+use builtins_language::{
+    AllocDict, AllocList, Args, BuiltinsExt, DictRef, EvalResult, Evaluator, GlobalsBuilder, Heap,
+    Int, ListRef, RaisedError, StarlarkFloat, Value, ValueLike, args::ListArg, decode_utf8, raise,
+    repr,
 };
+use engine_formats::{golang::json, yaml};
+use serde_json::{Map, Number, Value as Json};
 
 use super::{
     blob::Blob,
     coerce::{AbsPath, Strish, go_type},
 };
-use crate::{
-    dialect::{
-        args::{Args, ListArg},
-        error::raise,
-        native::BuiltinsExt,
-        number::Int,
-        value::{decode_utf8, repr},
-    },
-    golang::json,
-    session::Session,
-    yaml,
-};
+use crate::session::Session;
 
 /// How deep data may nest before we refuse it; deeper data would exhaust the stack.
 const MAX_DEPTH: usize = 10_000;
@@ -50,7 +35,7 @@ fn with_source(text: &str, source: &str) -> String {
 }
 
 /// The data of a JSON file.
-fn read_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn read_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let (mut file, mut default) = (AbsPath::default(), None::<Value>);
     args.unpack(eval, &mut [("paths", &mut file), ("default?", &mut default)])?;
     match (Session::of(eval).read_watched(&file.0), default) {
@@ -61,18 +46,15 @@ fn read_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::
 }
 
 /// The data of a JSON text.
-fn decode_json<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn decode_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut text = Strish::default();
     args.unpack(eval, &mut [("json", &mut text)])?;
     json_value(&text.0, "", eval.heap())
 }
 
-fn json_value<'v>(text: &str, source: &str, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
+fn json_value<'v>(text: &str, source: &str, heap: Heap<'v>) -> EvalResult<Value<'v>> {
     let fail =
-        |what: &str, why: json::Error| raise(format!("{}: {why}", with_source(what, source)));
+        |what: &str, why: json::JsonError| raise(format!("{}: {why}", with_source(what, source)));
     let decoded = json::decode_single(text).map_err(|why| fail("error parsing JSON", why))?;
     let data =
         decoded.into_tilt_value().map_err(|why| fail("error converting JSON to Starlark", why))?;
@@ -100,13 +82,50 @@ pub(super) fn from_json<'v>(data: &Json, heap: Heap<'v>) -> Value<'v> {
 ///
 /// # Errors
 /// If it contains something that data cannot hold.
-pub(super) fn to_json(value: Value<'_>) -> Result<Json, String> {
-    convert(value, 0).map_err(|why| format!("error converting object from starlark: {why}"))
+fn to_json(value: Value<'_>) -> Result<Json, ConvertError> {
+    convert(value, 0)
 }
 
-fn convert(value: Value<'_>, depth: usize) -> Result<Json, String> {
+/// Why a value is no data.
+#[derive(Debug, thiserror::Error)]
+enum ConvertError {
+    #[error("nesting is deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+    #[error("unable to convert from starlark value, unsupported type {0}")]
+    Type(String),
+    #[error("only string keys are supported in maps. found key '{key}' of type {found}")]
+    Key { key: String, found: &'static str },
+    /// A number that no format can hold.
+    #[error("json: unsupported value: {}", not_finite(*.0))]
+    NotFinite(f64),
+}
+
+impl ConvertError {
+    /// Raises it from the encoder of a format. The reference notices numbers that cannot be written only when it
+    /// serializes.
+    fn raise(&self, format: Format) -> RaisedError {
+        raise(match (self, format) {
+            (Self::NotFinite(_), Format::Json) => {
+                format!("error serializing object to json: {self}")
+            }
+            (Self::NotFinite(_), Format::Yaml) => {
+                format!("error serializing object to yaml: error marshaling into JSON: {self}")
+            }
+            _ => format!("error converting object from starlark: {self}"),
+        })
+    }
+}
+
+/// What data is written as.
+#[derive(Clone, Copy)]
+enum Format {
+    Json,
+    Yaml,
+}
+
+fn convert(value: Value<'_>, depth: usize) -> Result<Json, ConvertError> {
     if depth > MAX_DEPTH {
-        return Err(format!("nesting is deeper than {MAX_DEPTH} levels"));
+        return Err(ConvertError::TooDeep);
     }
     if value.is_none() {
         return Ok(Json::Null);
@@ -121,7 +140,7 @@ fn convert(value: Value<'_>, depth: usize) -> Result<Json, String> {
         return Ok(Json::Number(it.wrapping_i64().into()));
     }
     if let Some(it) = value.downcast_ref::<StarlarkFloat>() {
-        return Number::from_f64(it.0).map(Json::Number).ok_or_else(|| not_a_number(it.0));
+        return Number::from_f64(it.0).map(Json::Number).ok_or(ConvertError::NotFinite(it.0));
     }
     if let Some(list) = ListRef::from_value(value) {
         return list
@@ -131,19 +150,13 @@ fn convert(value: Value<'_>, depth: usize) -> Result<Json, String> {
             .map(Json::Array);
     }
     let Some(dict) = DictRef::from_value(value) else {
-        return Err(format!(
-            "unable to convert from starlark value, unsupported type {}",
-            go_type(value)
-        ));
+        return Err(ConvertError::Type(go_type(value)));
     };
     let mut fields = Map::new();
     for (key, item) in dict.iter() {
         let Json::String(name) = convert(key, depth + 1)? else {
             let found = if Int::of(key).is_some() { "int64" } else { go_kind(key) };
-            return Err(format!(
-                "only string keys are supported in maps. found key '{}' of type {found}",
-                repr(key)
-            ));
+            return Err(ConvertError::Key { key: repr(key), found });
         };
         fields.insert(name, convert(item, depth + 1)?);
     }
@@ -161,45 +174,28 @@ fn go_kind(key: Value<'_>) -> &'static str {
     }
 }
 
-/// A marker for numbers that no format can hold; the encoder words the error.
-fn not_a_number(value: f64) -> String {
-    let text = if value.is_nan() {
+/// The reference's name for a number that is none.
+fn not_finite(value: f64) -> &'static str {
+    if value.is_nan() {
         "NaN"
     } else if value > 0.0 {
         "+Inf"
     } else {
         "-Inf"
-    };
-    format!("json: unsupported value: {text}")
+    }
 }
 
 /// Data as JSON text.
-fn encode_json<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn encode_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut obj = Value::new_none();
     args.unpack(eval, &mut [("obj", &mut obj)])?;
-    let data = to_json(obj).map_err(|why| raise(unsupported_number(why, "json")))?;
+    let data = to_json(obj).map_err(|why| why.raise(Format::Json))?;
     let text = json::Encoder { indent: Some("  "), escape_html: true }.encode(&data);
     Ok(eval.heap().alloc(format!("{text}\n")))
 }
 
-/// The reference notices numbers that cannot be written only when it serializes.
-fn unsupported_number(why: String, format: &str) -> String {
-    match why.strip_prefix("error converting object from starlark: json: unsupported value") {
-        Some(rest) if format == "yaml" => {
-            format!(
-                "error serializing object to yaml: error marshaling into JSON: json: unsupported value{rest}"
-            )
-        }
-        Some(rest) => format!("error serializing object to json: json: unsupported value{rest}"),
-        None => why,
-    }
-}
-
 /// The documents of a YAML stream, without empty ones.
-fn yaml_values<'v>(text: &str, source: &str, heap: Heap<'v>) -> starlark::Result<Vec<Value<'v>>> {
+fn yaml_values<'v>(text: &str, source: &str, heap: Heap<'v>) -> EvalResult<Vec<Value<'v>>> {
     let documents = yaml::decode_stream(text).map_err(|why| {
         let what = match why {
             yaml::Error::Separator(_) => "error reading YAML stream",
@@ -211,7 +207,7 @@ fn yaml_values<'v>(text: &str, source: &str, heap: Heap<'v>) -> starlark::Result
 }
 
 /// The only document of a stream.
-fn single<'v>(documents: &[Value<'v>]) -> starlark::Result<Value<'v>> {
+fn single<'v>(documents: &[Value<'v>]) -> EvalResult<Value<'v>> {
     match documents {
         [] => Ok(Value::new_none()),
         [one] => Ok(*one),
@@ -227,7 +223,7 @@ fn read_documents<'v>(
     eval: &Evaluator<'v, '_, '_>,
     given: &str,
     default: Option<Vec<Value<'v>>>,
-) -> starlark::Result<Vec<Value<'v>>> {
+) -> EvalResult<Vec<Value<'v>>> {
     let session = Session::of(eval);
     match (session.read_watched(&session.abs(given)), default) {
         (Ok(bytes), _) => yaml_values(&decode_utf8(&bytes), given, eval.heap()),
@@ -237,17 +233,14 @@ fn read_documents<'v>(
 }
 
 /// The data of a YAML file with one document.
-fn read_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn read_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let (mut file, mut default) = (String::new(), None::<Value>);
     args.unpack(eval, &mut [("paths", &mut file), ("default?", &mut default)])?;
     single(&read_documents(eval, &file, default.map(|it| vec![it]))?)
 }
 
 /// The documents of a YAML file.
-fn read_yaml_stream<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn read_yaml_stream<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let (mut file, mut default) = (String::new(), None::<ListArg>);
     args.unpack(eval, &mut [("paths", &mut file), ("default?", &mut default)])?;
     let documents = read_documents(eval, &file, default.map(|it| it.0.content().to_vec()))?;
@@ -255,10 +248,7 @@ fn read_yaml_stream<'v>(
 }
 
 /// The data of a YAML text with one document.
-fn decode_yaml<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn decode_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut text = Strish::default();
     args.unpack(eval, &mut [("yaml", &mut text)])?;
     single(&yaml_values(&text.0, "", eval.heap())?)
@@ -268,23 +258,20 @@ fn decode_yaml<'v>(
 fn decode_yaml_stream<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let mut text = Strish::default();
     args.unpack(eval, &mut [("yaml", &mut text)])?;
     let documents = yaml_values(&text.0, "", eval.heap())?;
     Ok(eval.heap().alloc(AllocList(documents)))
 }
 
-fn yaml_text(value: Value<'_>) -> starlark::Result<String> {
-    let data = to_json(value).map_err(|why| raise(unsupported_number(why, "yaml")))?;
+fn yaml_text(value: Value<'_>) -> EvalResult<String> {
+    let data = to_json(value).map_err(|why| why.raise(Format::Yaml))?;
     yaml::emit_v2(&data).map_err(|why| raise(format!("error serializing object to yaml: {why}")))
 }
 
 /// Data as YAML text.
-fn encode_yaml<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn encode_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut obj = Value::new_none();
     args.unpack(eval, &mut [("obj", &mut obj)])?;
     Ok(eval.heap().alloc(Blob::new(yaml_text(obj)?, "encode_yaml")))
@@ -294,10 +281,10 @@ fn encode_yaml<'v>(
 fn encode_yaml_stream<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let mut objs = None::<ListArg>;
     args.unpack(eval, &mut [("objs", &mut objs)])?;
     let items = objs.map(|it| it.0.content().to_vec()).unwrap_or_default();
-    let documents = items.into_iter().map(yaml_text).collect::<starlark::Result<Vec<_>>>()?;
+    let documents = items.into_iter().map(yaml_text).collect::<EvalResult<Vec<_>>>()?;
     Ok(eval.heap().alloc(Blob::new(documents.join("---\n"), "encode_yaml_stream")))
 }

@@ -1,40 +1,22 @@
-//! `os.environ`: the environment as something that looks like a dict and writes through.
+//! `os.environ`: the environment as a dict-like value that writes through.
 
 use std::{fmt, sync::Arc};
 
-use allocative::Allocative;
-use starlark::{
-    any::ProvidesStaticType,
-    eval::Evaluator,
-    starlark_simple_value,
-    values::{
-        Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, dict::DictRef,
-        list::AllocList, starlark_value, tuple::AllocTuple,
-    },
+use builtins_language::{
+    AllocList, AllocTuple, ApiMapping, ApiValue, Args, BoundNative, DictRef, EvalResult, Evaluator,
+    Heap, MethodFn, Mismatch, Site, Value, api_mapping, elements, raise, raise_at, repr, type_name,
 };
+use engine_formats::golang::quote::quote;
 
-use super::{
-    coerce::as_text,
-    method::{BoundNative, MethodFn},
-};
-use crate::{
-    dialect::{
-        args::Args,
-        error::{Site, raise, raise_at},
-        value::{elements, quote, repr, type_name},
-    },
-    host::Host,
-    session::Session,
-};
+use super::coerce::as_text;
+use crate::{host::Host, session::Session};
 
 /// The environment of the host.
-#[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
 pub(super) struct Environ {
-    #[allocative(skip)]
     host: Arc<dyn Host>,
 }
 
-starlark_simple_value!(Environ);
+api_mapping!(Environ);
 
 const METHODS: &[(&str, MethodFn)] = &[
     ("clear", clear),
@@ -72,51 +54,54 @@ impl fmt::Display for Environ {
     }
 }
 
-#[starlark_value(type = "environ")]
-impl<'v> StarlarkValue<'v> for Environ {
-    fn to_bool(&self) -> bool {
+impl ApiValue for Environ {
+    const TYPE: &'static str = "environ";
+
+    fn is_true(&self) -> bool {
         !self.host.env_vars().is_empty()
     }
 
-    fn length(&self) -> starlark::Result<i32> {
-        Ok(i32::try_from(self.host.env_vars().len()).unwrap_or(i32::MAX))
+    fn attr<'v>(&self, name: &str, heap: Heap<'v>) -> Option<Value<'v>> {
+        let (name, function) = METHODS.iter().find(|(method, _)| *method == name)?;
+        Some(heap.alloc(BoundNative::new(name, "", *function).of(Self::TYPE)))
     }
 
-    fn at(&self, index: Value<'v>, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
-        match as_text(index).and_then(|it| self.host.env(it)) {
-            Some(value) => Ok(heap.alloc(value)),
-            None => Err(raise_at(Site::Operator, format!("key {} not in environ", repr(index)))),
-        }
-    }
-
-    fn set_at(&self, index: Value<'v>, value: Value<'v>) -> starlark::Result<()> {
-        set(self.host.as_ref(), index, value).map_err(|why| raise_at(Site::Operator, why))
-    }
-
-    fn is_in(&self, other: Value<'v>) -> starlark::Result<bool> {
-        Ok(as_text(other).is_some_and(|it| self.host.env(it).is_some()))
-    }
-
-    fn iterate_collect(&self, heap: Heap<'v>) -> starlark::Result<Vec<Value<'v>>> {
-        Ok(self.host.env_vars().into_iter().map(|(name, _)| heap.alloc(name)).collect())
-    }
-
-    fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
-        let (name, function) = METHODS.iter().find(|(name, _)| *name == attribute)?;
-        Some(heap.alloc(BoundNative::new(name, "", *function)))
-    }
-
-    fn dir_attr(&self) -> Vec<String> {
+    fn attr_names(&self) -> Vec<String> {
         METHODS.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
 }
 
-fn set(host: &dyn Host, name: Value<'_>, value: Value<'_>) -> Result<(), String> {
+impl ApiMapping for Environ {
+    fn n_keys(&self) -> usize {
+        self.host.env_vars().len()
+    }
+
+    fn keys<'v>(&self, heap: Heap<'v>) -> Vec<Value<'v>> {
+        self.host.env_vars().into_iter().map(|(name, _)| heap.alloc(name)).collect()
+    }
+
+    fn has_key(&self, key: Value<'_>) -> bool {
+        as_text(key).is_some_and(|it| self.host.env(it).is_some())
+    }
+
+    fn at<'v>(&self, key: Value<'v>, heap: Heap<'v>) -> EvalResult<Value<'v>> {
+        match as_text(key).and_then(|it| self.host.env(it)) {
+            Some(value) => Ok(heap.alloc(value)),
+            None => Err(raise_at(Site::Operator, format!("key {} not in environ", repr(key)))),
+        }
+    }
+
+    fn set_at<'v>(&self, key: Value<'v>, value: Value<'v>) -> EvalResult<()> {
+        set(self.host.as_ref(), key, value).map_err(|why| raise_at(Site::Operator, why))
+    }
+}
+
+fn set(host: &dyn Host, name: Value<'_>, value: Value<'_>) -> Result<(), Mismatch> {
     let Some(name_text) = as_text(name) else {
-        return Err(format!("putenv() key must be a string, not {}", type_name(name)));
+        return Err(format!("putenv() key must be a string, not {}", type_name(name)).into());
     };
     let Some(value_text) = as_text(value) else {
-        return Err(format!("putenv() value must be a string, not {}", type_name(value)));
+        return Err(format!("putenv() value must be a string, not {}", type_name(value)).into());
     };
     host.set_env(name_text, Some(value_text));
     Ok(())
@@ -130,11 +115,7 @@ fn take(host: &dyn Host, name: Value<'_>) -> Option<String> {
     Some(value)
 }
 
-fn clear<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: &str,
-    args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn clear<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
     args.unpack_positional(eval, 0, &mut [])?;
     let host = &Session::of(eval).host;
     for (name, _) in host.env_vars() {
@@ -143,22 +124,14 @@ fn clear<'v>(
     Ok(Value::new_none())
 }
 
-fn get<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: &str,
-    args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn get<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
     let (mut key, mut default) = (Value::new_none(), Value::new_none());
     args.unpack_positional(eval, 1, &mut [&mut key, &mut default])?;
     let found = as_text(key).and_then(|it| Session::of(eval).host.env(it));
     Ok(found.map_or(default, |it| eval.heap().alloc(it)))
 }
 
-fn items<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: &str,
-    args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn items<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
     args.unpack_positional(eval, 0, &mut [])?;
     let pairs = Session::of(eval).host.env_vars();
     Ok(eval
@@ -166,31 +139,19 @@ fn items<'v>(
         .alloc(AllocList(pairs.into_iter().map(|(name, value)| AllocTuple([name, value])))))
 }
 
-fn keys<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: &str,
-    args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn keys<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
     args.unpack_positional(eval, 0, &mut [])?;
     let pairs = Session::of(eval).host.env_vars();
     Ok(eval.heap().alloc(AllocList(pairs.into_iter().map(|(name, _)| name))))
 }
 
-fn values<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: &str,
-    args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn values<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
     args.unpack_positional(eval, 0, &mut [])?;
     let pairs = Session::of(eval).host.env_vars();
     Ok(eval.heap().alloc(AllocList(pairs.into_iter().map(|(_, value)| value))))
 }
 
-fn pop<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: &str,
-    args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn pop<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
     let (mut key, mut default) = (Value::new_none(), None::<Value>);
     args.unpack_positional(eval, 1, &mut [&mut key, &mut default])?;
     match (take(Session::of(eval).host.as_ref(), key), default) {
@@ -204,7 +165,7 @@ fn popitem<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     _: &str,
     args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     args.unpack_positional(eval, 0, &mut [])?;
     let host = &Session::of(eval).host;
     let Some((name, value)) = host.env_vars().into_iter().next() else {
@@ -218,7 +179,7 @@ fn setdefault<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     _: &str,
     args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let (mut key, mut default) = (Value::new_none(), Value::new_none());
     args.unpack_positional(eval, 1, &mut [&mut key, &mut default])?;
     let session = Session::of(eval);
@@ -229,18 +190,14 @@ fn setdefault<'v>(
     Ok(default)
 }
 
-fn update<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: &str,
-    args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn update<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
     if args.positional.len() > 1 {
         let got = args.positional.len();
         return Err(raise(format!("update: got {got} arguments, want at most 1")));
     }
     let heap = eval.heap();
     let host = Session::of(eval).host.as_ref();
-    let fail = |why: String| raise(format!("update: {why}"));
+    let fail = |why: Mismatch| raise(format!("update: {why}"));
     if let Some(source) = args.positional.first() {
         for (name, value) in pairs_of(*source, heap).map_err(fail)? {
             set(host, name, value).map_err(fail)?;
@@ -253,24 +210,27 @@ fn update<'v>(
 }
 
 /// The pairs of a mapping or of a sequence of pairs.
-fn pairs_of<'v>(source: Value<'v>, heap: Heap<'v>) -> Result<Vec<(Value<'v>, Value<'v>)>, String> {
+fn pairs_of<'v>(
+    source: Value<'v>,
+    heap: Heap<'v>,
+) -> Result<Vec<(Value<'v>, Value<'v>)>, Mismatch> {
     if let Some(dict) = DictRef::from_value(source) {
         return Ok(dict.iter().collect());
     }
     let Some(items) = elements(source, heap) else {
-        return Err(format!("got {}, want iterable", type_name(source)));
+        return Err(format!("got {}, want iterable", type_name(source)).into());
     };
     let pair = |(index, item): (usize, Value<'v>)| match elements(item, heap) {
-        None => Err(format!(
+        None => Err(Mismatch(format!(
             "dictionary update sequence element #{index} is not iterable ({})",
             type_name(item)
-        )),
+        ))),
         Some(parts) => match parts.as_slice() {
             [name, value] => Ok((*name, *value)),
-            _ => Err(format!(
+            _ => Err(Mismatch(format!(
                 "dictionary update sequence element #{index} has length {}, want 2",
                 parts.len()
-            )),
+            ))),
         },
     };
     items.into_iter().enumerate().map(pair).collect()

@@ -1,34 +1,26 @@
-//! `local_git_repo`: a repository on this machine, usable wherever a path is.
+//! `local_git_repo`: a local repository that can be used wherever a path is expected.
 
 use std::fmt;
 
-use allocative::Allocative;
-use starlark::{
-    any::ProvidesStaticType,
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    starlark_simple_value,
-    values::{Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value},
+use builtins_language::{
+    ApiValue, Args, BoundNative, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Heap, Value,
+    api_value, raise,
 };
+use engine_formats::golang::{os_error::PathError, path};
 
-use super::method::BoundNative;
-use crate::{
-    dialect::{args::Args, error::raise, native::BuiltinsExt},
-    golang::{os_error::PathError, path},
-    session::Session,
-};
+use crate::session::Session;
 
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("local_git_repo", local_git_repo);
 }
 
 /// A repository, known by its root.
-#[derive(Clone, Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Clone, Debug)]
 pub struct GitRepo {
     root: String,
 }
 
-starlark_simple_value!(GitRepo);
+api_value!(GitRepo);
 
 impl GitRepo {
     /// The absolute path of its root.
@@ -44,13 +36,14 @@ impl fmt::Display for GitRepo {
     }
 }
 
-#[starlark_value(type = "git.Repo")]
-impl<'v> StarlarkValue<'v> for GitRepo {
-    fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
-        (attribute == "paths").then(|| heap.alloc(BoundNative::new("paths", &self.root, join_root)))
+impl ApiValue for GitRepo {
+    const TYPE: &'static str = "git.Repo";
+
+    fn attr<'v>(&self, name: &str, heap: Heap<'v>) -> Option<Value<'v>> {
+        (name == "paths").then(|| heap.alloc(BoundNative::new("paths", &self.root, join_root)))
     }
 
-    fn dir_attr(&self) -> Vec<String> {
+    fn attr_names(&self) -> Vec<String> {
         vec!["paths".to_owned()]
     }
 }
@@ -60,17 +53,14 @@ fn join_root<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     root: &str,
     args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let mut relative = String::new();
     args.unpack(eval, &mut [("paths", &mut relative)])?;
     Ok(eval.heap().alloc(path::join(&[root, relative.as_str()])))
 }
 
 /// Finds a git repository on this machine.
-fn local_git_repo<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn local_git_repo<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut given = String::new();
     args.unpack(eval, &mut [("paths", &mut given)])?;
     let session = Session::of(eval);

@@ -1,26 +1,31 @@
-//! `helm`: the objects that a local chart renders to.
+//! `helm`: renders a local chart to objects.
 //!
-//! Rendering is Helm's own; what is decided here is how Helm is called, which of its documents are kept, and what
-//! is watched.
+//! Helm does the rendering; this module decides how Helm is called, which documents are kept, and which files are
+//! watched.
 
+use builtins_language::{
+    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, RaisedError, Value,
+};
+use engine_formats::{
+    golang::{
+        os_error::PathError,
+        quote::{command_line, quote},
+    },
+    kubernetes::{self, ParseError},
+    yaml,
+};
 use engine_model::Cmd;
-use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
 
 use super::{
     blob::Blob,
     coerce::{AbsPath, StrOrList},
     kube_context,
-    local::{self, RunOptions},
+    local::{self, CommandFailed, RunOptions},
 };
 use crate::{
     cache::{self, HelmInputs, ReleaseNamespace},
-    dialect::{args::Args, error::raise, native::BuiltinsExt},
-    golang::{
-        os_error::PathError,
-        quote::{command_line, quote},
-    },
+    diagnostic::{Advice, raise_advised},
     host::FileKind,
-    kubernetes,
     session::{Session, Watch},
 };
 
@@ -29,7 +34,8 @@ mod requirements;
 mod tests_filter;
 mod version;
 
-use version::HelmVersion;
+use requirements::RequirementsError;
+use version::{HelmVersion, VersionError};
 
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("helm", helm);
@@ -47,7 +53,7 @@ struct HelmArgs {
 }
 
 impl HelmArgs {
-    fn unpack<'v>(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> starlark::Result<Self> {
+    fn unpack<'v>(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
         let mut it = Self::default();
         args.unpack(
             eval,
@@ -95,31 +101,60 @@ impl HelmArgs {
     }
 }
 
+/// Why a chart cannot be rendered.
+#[derive(Debug, thiserror::Error)]
+enum HelmError {
+    #[error("helm() may only be called on directories with Chart.yaml: {}", quote(.0))]
+    NoDirectory(String),
+    #[error("Could not read Helm chart directory {}: does not exist", quote(.0))]
+    NoChart(String),
+    #[error("Could not read Helm chart directory {}: {why}", quote(&why.path))]
+    Unreadable { why: PathError },
+    #[error(transparent)]
+    File(#[from] PathError),
+    #[error("reading subchart deps: {0}")]
+    Requirements(#[from] RequirementsError),
+    #[error(transparent)]
+    Version(#[from] VersionError),
+    #[error(transparent)]
+    Command(#[from] CommandFailed),
+    /// What Helm printed is no list of objects.
+    #[error(transparent)]
+    Objects(#[from] ParseError),
+    #[error(transparent)]
+    Yaml(#[from] yaml::Error),
+}
+
+impl HelmError {
+    fn raise(&self) -> RaisedError {
+        let advice = matches!(self, Self::Version(VersionError::NotInstalled));
+        raise_advised(self.to_string(), advice.then_some(Advice::InstallHelm))
+    }
+}
+
 /// The objects of a chart, as a blob.
-fn helm<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn helm<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let given = HelmArgs::unpack(eval, &args)?;
-    let text = render(Session::of(eval), &given).map_err(raise)?;
+    let text = render(Session::of(eval), &given).map_err(|why| why.raise())?;
     Ok(eval.heap().alloc(Blob::new(text, format!("helm: {}", given.chart.0))))
 }
 
-fn render(session: &Session, given: &HelmArgs) -> Result<String, String> {
+fn render(session: &Session, given: &HelmArgs) -> Result<String, HelmError> {
     let chart = given.chart.0.as_str();
     check_directory(session, chart)?;
-    let watch = |mode, path: &str| session.watch(mode, path).map_err(|why| why.to_string());
-    watch(Watch::Recursive, chart)?;
-    let subcharts = requirements::local_subcharts(session, chart)
-        .map_err(|why| format!("reading subchart deps: {why}"))?;
+    session.watch(Watch::Recursive, chart)?;
+    let subcharts = requirements::local_subcharts(session, chart)?;
     for subchart in &subcharts {
-        watch(Watch::Recursive, &session.abs(subchart))?;
+        session.watch(Watch::Recursive, &session.abs(subchart))?;
     }
     let version = version::detect(session)?;
     for file in given.values() {
-        watch(Watch::FileOnly, &session.abs(file))?;
+        session.watch(Watch::FileOnly, &session.abs(file))?;
     }
     let mut text = tests_filter::without_tests(&template(session, given, version, &subcharts)?);
     if version == HelmVersion::V3_0 {
         // This version leaves out custom resource definitions and has no flag to include them.
-        for definition in crds::definitions(session, chart).map_err(|why| why.to_string())? {
+        for definition in crds::definitions(session, chart)? {
             text.push_str("\n---\n");
             text.push_str(&definition);
         }
@@ -127,20 +162,14 @@ fn render(session: &Session, given: &HelmArgs) -> Result<String, String> {
     if given.namespace.is_empty() { Ok(text) } else { with_namespace(&text, &given.namespace) }
 }
 
-fn check_directory(session: &Session, chart: &str) -> Result<(), String> {
+fn check_directory(session: &Session, chart: &str) -> Result<(), HelmError> {
     match session.host.stat(chart) {
         Ok(info) if info.kind == FileKind::Directory => Ok(()),
-        Ok(_) => Err(format!(
-            "helm() may only be called on directories with Chart.yaml: {}",
-            quote(chart)
-        )),
-        Err(error) => {
-            let why = match error.kind() {
-                std::io::ErrorKind::NotFound => "does not exist".to_owned(),
-                _ => PathError::new("stat", chart, &error).to_string(),
-            };
-            Err(format!("Could not read Helm chart directory {}: {why}", quote(chart)))
+        Ok(_) => Err(HelmError::NoDirectory(chart.to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(HelmError::NoChart(chart.to_owned()))
         }
+        Err(error) => Err(HelmError::Unreadable { why: PathError::new("stat", chart, &error) }),
     }
 }
 
@@ -150,7 +179,7 @@ fn template(
     given: &HelmArgs,
     version: HelmVersion,
     subcharts: &[String],
-) -> Result<String, String> {
+) -> Result<String, CommandFailed> {
     let cmd = Cmd { argv: Some(given.argv(version)), dir: session.dir(), ..Cmd::default() };
     let argv = cmd.argv.as_deref().unwrap_or_default();
     session.info(&format!("Running: {}", command_line(argv)));
@@ -171,10 +200,10 @@ fn template(
 }
 
 /// Helm neither writes the namespace into objects nor checks them, so both happen here.
-fn with_namespace(text: &str, namespace: &str) -> Result<String, String> {
-    let mut objects = kubernetes::parse(text).map_err(|why| why.to_string())?;
+fn with_namespace(text: &str, namespace: &str) -> Result<String, HelmError> {
+    let mut objects = kubernetes::parse(text)?;
     for object in &mut objects {
         object.default_namespace(namespace);
     }
-    kubernetes::to_yaml(&objects).map_err(|why| why.to_string())
+    Ok(kubernetes::to_yaml(&objects)?)
 }

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use allocative::Allocative;
-use engine_model::{Cmd, OverrideArgs, RegistryHosting};
-use starlark::{
-    any::ProvidesStaticType,
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    starlark_simple_value,
-    values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value},
+use builtins_language::{
+    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, RaisedError, Value,
+    api_value, raise,
 };
+use engine_formats::{
+    docker::{reference::Reference, registry::Registry, selector::RefSelector},
+    golang::{path, quote::quote},
+};
+use engine_model::{Cmd, OverrideArgs, RegistryHosting};
 
 use super::{
     coerce::{
@@ -20,10 +20,8 @@ use super::{
     live_update,
 };
 use crate::{
-    declarations::images::{CustomRecipe, DockerRecipe, ImageBuild, Recipe},
-    dialect::{args::Args, error::raise, native::BuiltinsExt},
-    docker::{reference::Reference, registry::Registry, selector::RefSelector},
-    golang::{path, quote::quote},
+    declarations::images::{CustomRecipe, DockerRecipe, DuplicateImage, ImageBuild, Recipe},
+    diagnostic::{Advice, raise_advised},
     session::Session,
 };
 
@@ -62,7 +60,7 @@ struct DockerArgs<'v> {
 }
 
 impl<'v> DockerArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> starlark::Result<Self> {
+    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
         let mut it = Self::default();
         args.unpack(
             eval,
@@ -95,10 +93,7 @@ impl<'v> DockerArgs<'v> {
 }
 
 /// Declares an image that a Docker engine builds.
-fn docker_build<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn docker_build<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let given = DockerArgs::unpack(eval, &args)?;
     let session = Session::of(eval);
     let selector = selector(&given.reference)?;
@@ -106,8 +101,8 @@ fn docker_build<'v>(
     if given.cache.is_some() {
         session.warn(CACHE_IS_OBSOLETE);
     }
-    let live_update = live_update::from_steps(eval, given.live_update)
-        .map_err(|why| raise(format!("live_update: {why}")))?;
+    let live_update =
+        live_update::from_steps(eval, given.live_update).map_err(|why| why.raise())?;
     let ignores = patterns(eval, given.ignore, "ignore")?;
     let onlys = only_paths(eval, given.only)?;
     let entrypoint = entrypoint(eval, given.entrypoint)?;
@@ -147,21 +142,18 @@ fn docker_build<'v>(
         onlys,
         ..ImageBuild::new(selector, Recipe::Docker(Box::new(recipe)))
     };
-    session.declarations.borrow_mut().images.add(build).map_err(|why| raise(why.to_string()))?;
+    session.declarations.borrow_mut().images.add(build).map_err(raise_duplicate)?;
     Ok(Value::new_none())
 }
 
-fn selector(reference: &str) -> starlark::Result<RefSelector> {
+fn selector(reference: &str) -> EvalResult<RefSelector> {
     Reference::parse(reference)
         .map(RefSelector::new)
         .map_err(|why| raise(format!("Argument 1 (ref): can't parse {}: {why}", quote(reference))))
 }
 
 /// Where the Dockerfile is, and its text.
-fn read_dockerfile(
-    session: &Session,
-    given: &DockerArgs<'_>,
-) -> starlark::Result<(String, String)> {
+fn read_dockerfile(session: &Session, given: &DockerArgs<'_>) -> EvalResult<(String, String)> {
     let default_path = path::join(&[given.context.0.as_str(), "Dockerfile"]);
     match (&given.dockerfile_contents, &given.dockerfile) {
         (Some(_), Some(_)) => {
@@ -198,7 +190,7 @@ fn patterns<'v>(
     eval: &Evaluator<'v, '_, '_>,
     value: Option<Value<'v>>,
     param: &str,
-) -> starlark::Result<Vec<String>> {
+) -> EvalResult<Vec<String>> {
     let mut patterns = Vec::new();
     for item in value.map(|it| one_or_sequence(it, eval.heap())).unwrap_or_default() {
         let Some(text) = item.unpack_str() else {
@@ -221,7 +213,7 @@ fn patterns<'v>(
 fn only_paths<'v>(
     eval: &Evaluator<'v, '_, '_>,
     value: Option<Value<'v>>,
-) -> starlark::Result<Vec<String>> {
+) -> EvalResult<Vec<String>> {
     let paths = patterns(eval, value, "only")?;
     match paths.iter().find(|it| it.contains('*')) {
         Some(path) => Err(raise(format!(
@@ -234,11 +226,11 @@ fn only_paths<'v>(
 fn entrypoint<'v>(
     eval: &Evaluator<'v, '_, '_>,
     value: Option<Value<'v>>,
-) -> starlark::Result<Option<Vec<String>>> {
+) -> EvalResult<Option<Vec<String>>> {
     Ok(command(value, None, &StrDict::default(), eval).map_err(raise)?.argv)
 }
 
-fn override_args(given: Option<Sequence<'_>>) -> starlark::Result<Option<OverrideArgs>> {
+fn override_args(given: Option<Sequence<'_>>) -> EvalResult<Option<OverrideArgs>> {
     let Some(Sequence(items)) = given else { return Ok(None) };
     let args =
         plain_strings(&items).map_err(|why| raise(format!("Argument 'container_args': {why}")))?;
@@ -267,7 +259,7 @@ struct CustomArgs<'v> {
 }
 
 impl<'v> CustomArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> starlark::Result<Self> {
+    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
         let mut it = Self::default();
         args.unpack(
             eval,
@@ -296,15 +288,12 @@ impl<'v> CustomArgs<'v> {
 }
 
 /// Declares an image that a command builds.
-fn custom_build<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn custom_build<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let given = CustomArgs::unpack(eval, &args)?;
     let session = Session::of(eval);
     let selector = selector(&given.reference)?;
-    let live_update = live_update::from_steps(eval, given.live_update)
-        .map_err(|why| raise(format!("live_update: {why}")))?;
+    let live_update =
+        live_update::from_steps(eval, given.live_update).map_err(|why| why.raise())?;
     let ignores = patterns(eval, given.ignore, "ignore")?;
     let entrypoint = entrypoint(eval, given.entrypoint)?;
     let override_args = override_args(given.container_args)?;
@@ -331,7 +320,7 @@ fn custom_build<'v>(
         ignores,
         ..ImageBuild::new(selector, Recipe::Custom(Box::new(recipe)))
     };
-    session.declarations.borrow_mut().images.add(build).map_err(|why| raise(why.to_string()))?;
+    session.declarations.borrow_mut().images.add(build).map_err(raise_duplicate)?;
     Ok(eval.heap().alloc(CustomBuildValue { reference: text }))
 }
 
@@ -340,7 +329,7 @@ fn custom_command<'v>(
     value: Option<Value<'v>>,
     dir: Option<Value<'v>>,
     env: &StrDict,
-) -> starlark::Result<Cmd> {
+) -> EvalResult<Cmd> {
     let command = command(value, dir, env, eval)
         .map_err(|why| raise(format!("Argument 2 (command): {why}")))?;
     if command.is_empty() {
@@ -349,13 +338,18 @@ fn custom_command<'v>(
     Ok(command)
 }
 
+/// Raises that an image has two builds.
+pub(super) fn raise_duplicate(why: DuplicateImage) -> RaisedError {
+    raise_advised(why.to_string(), Some(Advice::BuildOnce))
+}
+
 /// What `custom_build` returns; it has no attributes.
-#[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Debug)]
 struct CustomBuildValue {
     reference: String,
 }
 
-starlark_simple_value!(CustomBuildValue);
+api_value!(CustomBuildValue);
 
 impl fmt::Display for CustomBuildValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -363,15 +357,12 @@ impl fmt::Display for CustomBuildValue {
     }
 }
 
-#[starlark_value(type = "custom_build")]
-#[allow(clippy::elidable_lifetime_names, reason = "the macro needs the lifetime's name")]
-impl<'v> StarlarkValue<'v> for CustomBuildValue {}
+impl ApiValue for CustomBuildValue {
+    const TYPE: &'static str = "custom_build";
+}
 
 /// Sends all images to one registry.
-fn default_registry<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn default_registry<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let session = Session::of(eval);
     if session.declarations.borrow().images.registry.is_some() {
         return Err(raise("default registry already defined"));

@@ -1,12 +1,9 @@
-//! `include` and `load_dynamic`: other files, executed at most once.
+//! `include` and `load_dynamic`: execute other files, at most once each.
 
-use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
+use builtins_language::{Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value};
 
 use super::coerce::Strish;
-use crate::{
-    dialect::{args::Args, native::BuiltinsExt},
-    loader,
-};
+use crate::loader;
 
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("include", include);
@@ -14,7 +11,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// Executes a file for what it declares.
-fn include<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn include<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut path = String::new();
     args.unpack(eval, &mut [("path", &mut path)])?;
     loader::load(eval, args.function, &path)?;
@@ -22,12 +19,9 @@ fn include<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Re
 }
 
 /// Executes a file and returns its globals as a frozen dict.
-fn load_dynamic<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn load_dynamic<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut path = Strish::default();
     args.unpack(eval, &mut [("path", &mut path)])?;
     let file = loader::load(eval, args.function, &path.0)?;
-    loader::exports(&file, eval.heap())
+    file.to_frozen_dict(eval.heap())
 }

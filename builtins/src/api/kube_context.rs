@@ -1,15 +1,17 @@
-//! Which cluster this is about, and whether a Tiltfile may touch it.
+//! Which cluster the Tiltfile uses, and whether it is allowed to.
 
 use std::collections::BTreeSet;
 
-use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
+use builtins_language::{Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, raise};
+use engine_formats::{
+    kube_config::{KubeConfig, KubeConfigError, Overrides, Product},
+    yaml,
+};
 
 use super::coerce::{go_type, one_or_sequence};
 use crate::{
-    dialect::{args::Args, error::raise, native::BuiltinsExt},
-    kube_config::{KubeConfig, KubeFiles, Overrides, Product},
+    diagnostic::{Advice, raise_advised},
     session::Session,
-    yaml,
 };
 
 pub(super) fn register(builder: &mut GlobalsBuilder) {
@@ -56,7 +58,7 @@ pub struct KubeContext {
     pub problem: Option<String>,
     /// Contexts that the Tiltfile allows.
     pub allowed: BTreeSet<String>,
-    /// What the kubeconfig that children get is made from, until somebody asks for it.
+    /// The source of the kubeconfig for children, which is created lazily.
     config: Option<Box<KubeConfig>>,
     /// The kubeconfig that children get.
     pinned: Option<String>,
@@ -71,8 +73,8 @@ impl KubeContext {
             context: session.request.context.clone(),
             namespace: session.request.namespace.clone(),
         };
-        let files = Files(session);
-        let config = match KubeConfig::load(paths, &overrides, &files) {
+        let config = match KubeConfig::load(paths, &overrides, &session.host.current_dir(), session)
+        {
             Ok(config) if config.current_context.is_empty() => return Self::without_config(None),
             Ok(config) => config,
             // A configuration that cannot be used is as good as none.
@@ -114,29 +116,23 @@ impl KubeContext {
     }
 }
 
-/// The files of a kubeconfig, through the host.
-struct Files<'a>(&'a Session);
-
-impl KubeFiles for Files<'_> {
-    fn read(&self, path: &str) -> std::io::Result<Vec<u8>> {
-        self.0.host.read(path)
-    }
-
-    fn decode_yaml(&self, text: &str) -> Result<serde_json::Value, String> {
-        yaml::decode_v2(text).map_err(|why| why.to_string())
-    }
-
-    fn current_dir(&self) -> String {
-        self.0.host.current_dir()
-    }
+/// Why children get no kubeconfig of their own.
+#[derive(Debug, thiserror::Error)]
+enum PinError {
+    #[error(transparent)]
+    Config(#[from] KubeConfigError),
+    #[error(transparent)]
+    Yaml(#[from] yaml::Error),
+    #[error(transparent)]
+    Write(#[from] std::io::Error),
 }
 
-fn write_pinned(session: &Session, config: &serde_json::Value) -> Result<String, String> {
-    let text = yaml::emit_v2(config).map_err(|why| why.to_string())?;
-    session.host.write_scratch("kubeconfig", text.as_bytes()).map_err(|why| why.to_string())
+fn write_pinned(session: &Session, config: &KubeConfig) -> Result<String, PinError> {
+    let text = yaml::emit_v2(&config.pinned(session)?)?;
+    Ok(session.host.write_scratch("kubeconfig", text.as_bytes())?)
 }
 
-/// Runs `use_it` with the context, which is read when somebody first asks.
+/// Runs `use_it` with the context, which is read on first use.
 fn with_context<T>(session: &Session, use_it: impl FnOnce(&mut KubeContext) -> T) -> T {
     if session.declarations.borrow().kubernetes.context.is_none() {
         let context = KubeContext::read(session);
@@ -147,20 +143,20 @@ fn with_context<T>(session: &Session, use_it: impl FnOnce(&mut KubeContext) -> T
 }
 
 /// Refuses to run a builtin that could reach a production cluster.
-pub(super) fn check_allowed_for(
-    eval: &Evaluator<'_, '_, '_>,
-    builtin: &str,
-) -> starlark::Result<()> {
+pub(super) fn check_allowed_for(eval: &Evaluator<'_, '_, '_>, builtin: &str) -> EvalResult<()> {
     let session = Session::of(eval);
     let refused = with_context(session, |it| (!it.is_allowed(session)).then(|| it.name.clone()));
     match refused {
         None => Ok(()),
-        Some(context) => Err(raise(format!(
-            "Refusing to run '{builtin}' because {context} might be a production kube context.\n\
+        Some(context) => Err(raise_advised(
+            format!(
+                "Refusing to run '{builtin}' because {context} might be a production kube context.\n\
              If you're sure you want to continue add:\n\
              \tallow_k8s_contexts('{context}')\n\
              before this function call in your Tiltfile. Otherwise, switch k8s contexts and restart Tilt."
-        ))),
+            ),
+            Some(Advice::AllowContextAbove),
+        )),
     }
 }
 
@@ -205,24 +201,26 @@ pub(crate) fn pinned_kubeconfig(session: &Session) -> Option<String> {
     let Some(config) = with_context(session, |it| it.config.take()) else {
         return with_context(session, |it| it.pinned.clone());
     };
-    let pinned = config
-        .pinned(&Files(session))
-        .map_err(|why| why.to_string())
-        .and_then(|it| write_pinned(session, &it))
-        .inspect_err(|why| session.warn(why))
-        .ok();
+    let written = write_pinned(session, &config);
+    // An evaluation that was stopped may write nothing more, and needs nothing either.
+    if let Err(why) = &written
+        && !session.host.canceled()
+    {
+        session.warn(&why.to_string());
+    }
+    let pinned = written.ok();
     with_context(session, |it| it.pinned.clone_from(&pinned));
     pinned
 }
 
 /// The name of the current context.
-fn k8s_context<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> starlark::Result<Value<'v>> {
+fn k8s_context<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> EvalResult<Value<'v>> {
     let name = with_context(Session::of(eval), |it| it.name.clone());
     Ok(eval.heap().alloc(name))
 }
 
 /// The namespace of the current context.
-fn k8s_namespace<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> starlark::Result<Value<'v>> {
+fn k8s_namespace<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> EvalResult<Value<'v>> {
     let namespace = with_context(Session::of(eval), |it| it.namespace.clone());
     Ok(eval.heap().alloc(namespace))
 }
@@ -231,7 +229,7 @@ fn k8s_namespace<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> starlark:
 fn allow_k8s_contexts<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let mut contexts = Value::new_none();
     args.unpack(eval, &mut [("contexts", &mut contexts)])?;
     let session = Session::of(eval);

@@ -1,9 +1,12 @@
-//! Objects of a cluster: `k8s_yaml`, `filter_yaml`, and what is said about the resources they make up.
+//! Kubernetes objects: `k8s_yaml`, `filter_yaml`, and options of the resources they form.
 
-use starlark::{
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    values::{Value, ValueLike, tuple::AllocTuple},
+use builtins_language::{
+    AllocTuple, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, ValueLike,
+    decode_utf8, raise,
+};
+use engine_formats::kubernetes::{
+    self, Object,
+    selector::{ObjectSelector, SelectorSpec},
 };
 
 use super::{
@@ -11,11 +14,7 @@ use super::{
     coerce::{StrDict, abs_path, one_or_sequence},
 };
 use crate::{
-    dialect::{args::Args, error::raise, native::BuiltinsExt, value::decode_utf8},
-    kubernetes::{
-        self, Object,
-        selector::{ObjectSelector, SelectorSpec},
-    },
+    diagnostic::{Advice, raise_advised},
     session::Session,
 };
 
@@ -42,7 +41,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// Declares the objects of a YAML file or blob.
-fn k8s_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn k8s_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let (mut yaml, mut allow_duplicates) = (Value::new_none(), false);
     args.unpack(eval, &mut [("yaml", &mut yaml), ("allow_duplicates?", &mut allow_duplicates)])?;
     let session = Session::of(eval);
@@ -59,12 +58,12 @@ fn k8s_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::R
         .borrow_mut()
         .kubernetes
         .add_objects(objects, &traceback, allow_duplicates)
-        .map_err(|why| raise(why.to_string()))?;
+        .map_err(|why| raise_advised(why.to_string(), Some(Advice::DropDuplicate)))?;
     Ok(Value::new_none())
 }
 
 /// The objects of blobs and files.
-fn objects_of(session: &Session, values: &[Value<'_>]) -> starlark::Result<Vec<Object>> {
+fn objects_of(session: &Session, values: &[Value<'_>]) -> EvalResult<Vec<Object>> {
     let mut objects = Vec::new();
     for value in values {
         if let Some(blob) = value.downcast_ref::<Blob>() {
@@ -92,10 +91,7 @@ fn objects_of(session: &Session, values: &[Value<'_>]) -> starlark::Result<Vec<O
 }
 
 /// Splits objects into those that match and the rest.
-fn filter_yaml<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn filter_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let (mut yaml, mut labels, mut spec) =
         (Value::new_none(), StrDict::default(), SelectorSpec::default());
     args.unpack(
@@ -120,7 +116,7 @@ fn filter_yaml<'v>(
     rest.extend(unlabeled);
 
     let source = yaml.downcast_ref::<Blob>().map_or("filter_yaml", Blob::source);
-    let blob = |objects: &[Object]| -> starlark::Result<Value<'v>> {
+    let blob = |objects: &[Object]| -> EvalResult<Value<'v>> {
         let text = kubernetes::to_yaml(objects).map_err(|why| raise(why.to_string()))?;
         Ok(eval.heap().alloc(Blob::new(text, source)))
     };

@@ -1,51 +1,32 @@
-//! Decides what links are: strings or `link(...)` values, with a scheme added where there is none.
-
-#![expect(unsafe_code, reason = "the starlark crate derives unsafe impls for its values")]
+//! Parses links: strings or `link(...)` values; adds a missing scheme.
 
 use std::fmt;
 
-use allocative::Allocative;
+use builtins_language::{
+    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, FromArg, GlobalsBuilder, Heap, Mismatch,
+    Value, ValueHasher, ValueLike, api_value, raise, repr,
+};
+use engine_formats::golang::{
+    quote::quote,
+    url::{Url, UrlError},
+};
 use engine_model::Link;
-use starlark::{
-    any::ProvidesStaticType,
-    collections::StarlarkHasher,
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    starlark_simple_value,
-    values::{
-        Demand, Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike,
-        starlark_value,
-    },
-};
 
-use super::coerce::{GoType, go_type, one_or_sequence};
-use crate::{
-    dialect::{
-        BuiltinsExt,
-        args::{Args, FromArg, Mismatch},
-        raise, repr,
-        structs::StructConstructor,
-    },
-    golang::{
-        quote::quote,
-        url::{Url, UrlError},
-    },
-};
+use super::coerce::{go_type, one_or_sequence};
 
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("link", link);
 }
 
 /// What `link(...)` returns.
-#[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Debug)]
 struct LinkValue {
     /// The URL as text, which is not always parsed as the same URL again.
     text: String,
-    #[allocative(skip)]
     link: Link,
 }
 
-starlark_simple_value!(LinkValue);
+api_value!(LinkValue);
 
 impl fmt::Display for LinkValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,26 +34,30 @@ impl fmt::Display for LinkValue {
     }
 }
 
-#[starlark_value(type = "struct")]
-impl<'v> StarlarkValue<'v> for LinkValue {
-    fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
-        match attribute {
+impl ApiValue for LinkValue {
+    const TYPE: &'static str = "struct";
+
+    fn attr<'v>(&self, name: &str, heap: Heap<'v>) -> Option<Value<'v>> {
+        match name {
             "name" => Some(heap.alloc(self.link.name.as_str())),
             "url" => Some(heap.alloc(self.text.as_str())),
             _ => None,
         }
     }
 
-    fn dir_attr(&self) -> Vec<String> {
+    fn attr_names(&self) -> Vec<String> {
         vec!["name".to_owned(), "url".to_owned()]
     }
 
-    fn provide(&'v self, demand: &mut Demand<'_, 'v>) {
-        demand.provide_value(StructConstructor("link"));
-        demand.provide_value(GoType("links.Link".to_owned()));
+    fn struct_constructor(&self) -> Option<&'static str> {
+        Some("link")
     }
 
-    fn write_hash(&self, hasher: &mut StarlarkHasher) -> starlark::Result<()> {
+    fn go_type(&self) -> Option<String> {
+        Some("links.Link".to_owned())
+    }
+
+    fn write_hash(&self, hasher: &mut ValueHasher) -> EvalResult<()> {
         std::hash::Hash::hash(&(&self.link.name, &self.text), hasher);
         Ok(())
     }
@@ -155,7 +140,7 @@ fn to_model(url: Url) -> engine_model::Url {
 }
 
 /// `link(url, name="")`.
-fn link<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn link<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let (mut url, mut name) = (String::new(), String::new());
     args.unpack(eval, &mut [("url", &mut url), ("name?", &mut name)])?;
     let url = parse(&url).map_err(|why| raise(why.to_string()))?;

@@ -1,31 +1,21 @@
-//! Live-update steps, and what a list of them means.
+//! Live-update steps, and the validation of a list of them.
 
 use std::fmt;
 
-use allocative::Allocative;
-use engine_model::{LiveUpdateExec, LiveUpdateSpec, LiveUpdateSync, Present};
-use starlark::{
-    any::ProvidesStaticType,
-    collections::StarlarkHasher,
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    starlark_simple_value,
-    values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value},
+use builtins_language::{
+    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, RaisedError, Value,
+    ValueHasher, ValueLike, api_value, raise, repr, type_name,
 };
+use engine_formats::golang::{
+    path,
+    quote::{command_line, quote},
+};
+use engine_model::{LiveUpdateExec, LiveUpdateSpec, LiveUpdateSync, Present};
 
 use super::coerce::{AbsPaths, StrDict, command, one_or_sequence};
 use crate::{
     declarations::images::UnusedStep,
-    dialect::{
-        args::Args,
-        error::raise,
-        native::BuiltinsExt,
-        value::{repr, type_name},
-    },
-    golang::{
-        path,
-        quote::{command_line, quote},
-    },
+    diagnostic::{Advice, raise_advised},
     session::Session,
 };
 
@@ -38,7 +28,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// What a step does.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Allocative)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Step {
     InitialSync,
     FallBackOn { paths: Vec<String> },
@@ -91,14 +81,14 @@ impl fmt::Display for Step {
 macro_rules! step_values {
     ($($value:ident, $type_name:literal;)*) => {
         $(
-            #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+            #[derive(Debug)]
             struct $value {
                 step: Step,
                 /// The place that made it.
                 position: String,
             }
 
-            starlark_simple_value!($value);
+            api_value!($value);
 
             impl fmt::Display for $value {
                 fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,17 +96,18 @@ macro_rules! step_values {
                 }
             }
 
-            #[starlark_value(type = $type_name)]
-            impl<'v> StarlarkValue<'v> for $value {
-                fn to_bool(&self) -> bool {
+            impl ApiValue for $value {
+                const TYPE: &'static str = $type_name;
+
+                fn is_true(&self) -> bool {
                     self.step.is_true()
                 }
 
-                fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
-                    Ok(other.downcast_ref::<$value>().is_some_and(|it| it.step == self.step && it.position == self.position))
+                fn is_equal(&self, other: &Self) -> bool {
+                    self.step == other.step && self.position == other.position
                 }
 
-                fn write_hash(&self, hasher: &mut StarlarkHasher) -> starlark::Result<()> {
+                fn write_hash(&self, hasher: &mut ValueHasher) -> EvalResult<()> {
                     std::hash::Hash::hash(&self.step, hasher);
                     Ok(())
                 }
@@ -160,26 +151,20 @@ fn record<'v>(eval: &mut Evaluator<'v, '_, '_>, step: Step) -> Value<'v> {
 }
 
 /// Copies all files when a container starts.
-fn initial_sync<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn initial_sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     args.unpack(eval, &mut [])?;
     Ok(record(eval, Step::InitialSync))
 }
 
 /// Changes of these files cause a full build.
-fn fall_back_on<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn fall_back_on<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut paths = AbsPaths::default();
     args.unpack(eval, &mut [("paths", &mut paths)])?;
     Ok(record(eval, Step::FallBackOn { paths: paths.0.unwrap_or_default() }))
 }
 
 /// Copies changed files into the container.
-fn sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let (mut local, mut remote) = (String::new(), String::new());
     args.unpack(eval, &mut [("local_path", &mut local), ("remote_path", &mut remote)])?;
     let local = Session::of(eval).abs(&local);
@@ -187,7 +172,7 @@ fn sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Resul
 }
 
 /// Runs a command in the container.
-fn run<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn run<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let (mut cmd, mut trigger, mut echo_off) = (None::<Value>, None::<Value>, false);
     args.unpack(
         eval,
@@ -213,9 +198,39 @@ fn run<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result
 fn restart_container<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     args.unpack(eval, &mut [])?;
     Ok(record(eval, Step::RestartContainer))
+}
+
+/// Why a list of steps means nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StepsError {
+    #[error(
+        "'steps' must be a list of live update steps - got value '{value}' of type '{type_name}'"
+    )]
+    NoStep { value: String, type_name: &'static str },
+    #[error("initial_sync must appear at most once, at the start of the list")]
+    LateInitialSync,
+    #[error("fall_back_on steps must appear at the start of the list")]
+    LateFallBack,
+    #[error("all sync steps must precede all run steps")]
+    LateSync,
+    #[error("restart container is only valid as the last step")]
+    EarlyRestart,
+    #[error(transparent)]
+    Unreachable(#[from] path::RelError),
+    /// What the API says about the finished spec.
+    #[error("{0}")]
+    Spec(String),
+}
+
+impl StepsError {
+    /// Raises it from a builtin with a parameter for steps.
+    pub(super) fn raise(&self) -> RaisedError {
+        let advice = matches!(self, Self::LateFallBack).then_some(Advice::OrderSteps);
+        raise_advised(format!("live_update: {self}"), advice)
+    }
 }
 
 /// What a list of steps means; nothing for no steps.
@@ -225,7 +240,7 @@ fn restart_container<'v>(
 pub(super) fn from_steps<'v>(
     eval: &Evaluator<'v, '_, '_>,
     steps: Option<Value<'v>>,
-) -> Result<Option<LiveUpdateSpec>, String> {
+) -> Result<Option<LiveUpdateSpec>, StepsError> {
     let session = Session::of(eval);
     let steps = steps.map(|it| one_or_sequence(it, eval.heap())).unwrap_or_default();
     if steps.is_empty() {
@@ -234,10 +249,8 @@ pub(super) fn from_steps<'v>(
     let mut reader = StepReader::new(session.dir());
     for value in steps {
         let Some((step, position)) = step_of(value) else {
-            let (value, type_name) = (repr(value), type_name(value));
-            return Err(format!(
-                "'steps' must be a list of live update steps - got value '{value}' of type '{type_name}'"
-            ));
+            let type_name = type_name(value);
+            return Err(StepsError::NoStep { value: repr(value), type_name });
         };
         reader.read(step)?;
         session.declarations.borrow_mut().images.unused_steps.remove(position);
@@ -266,20 +279,17 @@ impl StepReader {
         }
     }
 
-    fn read(&mut self, step: &Step) -> Result<(), String> {
+    fn read(&mut self, step: &Step) -> Result<(), StepsError> {
         match step {
             Step::InitialSync => {
                 if self.initial_sync_is_late {
-                    return Err("initial_sync must appear at most once, at the start of the list"
-                        .to_owned());
+                    return Err(StepsError::LateInitialSync);
                 }
                 self.spec.initial_sync = Some(Present {});
             }
             Step::FallBackOn { paths } => {
                 if self.fallback_is_late {
-                    return Err(
-                        "fall_back_on steps must appear at the start of the list".to_owned()
-                    );
+                    return Err(StepsError::LateFallBack);
                 }
                 for path in paths {
                     let relative = self.relative(path)?;
@@ -289,7 +299,7 @@ impl StepReader {
             Step::Sync { local, remote } => {
                 self.check_not_restarted()?;
                 if self.sync_is_late {
-                    return Err("all sync steps must precede all run steps".to_owned());
+                    return Err(StepsError::LateSync);
                 }
                 self.fallback_is_late = true;
                 let local_path = self.relative(local)?;
@@ -316,22 +326,22 @@ impl StepReader {
         Ok(())
     }
 
-    fn check_not_restarted(&self) -> Result<(), String> {
+    fn check_not_restarted(&self) -> Result<(), StepsError> {
         if self.run_is_late {
-            return Err("restart container is only valid as the last step".to_owned());
+            return Err(StepsError::EarlyRestart);
         }
         Ok(())
     }
 
-    fn relative(&self, local: &str) -> Result<String, String> {
+    fn relative(&self, local: &str) -> Result<String, StepsError> {
         if !path::is_abs(local) {
             return Ok(local.to_owned());
         }
-        path::rel(&self.spec.base_path, local).map_err(|why| why.to_string())
+        Ok(path::rel(&self.spec.base_path, local)?)
     }
 }
 
-fn validate(spec: &LiveUpdateSpec) -> Result<(), String> {
+fn validate(spec: &LiveUpdateSpec) -> Result<(), StepsError> {
     let mut problems = Vec::new();
     if spec.syncs.is_empty() && spec.execs.is_empty() {
         problems.push(
@@ -349,7 +359,7 @@ fn validate(spec: &LiveUpdateSpec) -> Result<(), String> {
     }
     match problems.as_slice() {
         [] => Ok(()),
-        [one] => Err(one.clone()),
-        several => Err(format!("[{}]", several.join(", "))),
+        [one] => Err(StepsError::Spec(one.clone())),
+        several => Err(StepsError::Spec(format!("[{}]", several.join(", ")))),
     }
 }

@@ -1,7 +1,10 @@
-//! `local`: a command that runs while the Tiltfile is evaluated, and how other builtins run tools.
+//! `local`: runs a command during evaluation; other builtins run tools through it.
 
+use builtins_language::{
+    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, decode_utf8, raise,
+};
+use engine_formats::golang::quote::{command_line, quote};
 use engine_model::Cmd;
-use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
 
 use super::{
     blob::Blob,
@@ -9,9 +12,7 @@ use super::{
     kube_context,
 };
 use crate::{
-    dialect::{args::Args, error::raise, native::BuiltinsExt, value::decode_utf8},
-    golang::quote::{command_line, quote},
-    host::{self, Level, Output},
+    host::{self, Level, Output, RunError},
     session::Session,
 };
 
@@ -22,7 +23,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// Runs a command and returns what it prints.
-fn local<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn local<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     kube_context::check_allowed_for(eval, args.function)?;
     let (mut given, mut given_bat, mut dir) = (None::<Value>, None::<Value>, None::<Value>);
     let (mut quiet, mut echo_off) = (false, false);
@@ -45,7 +46,7 @@ fn local<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Resu
         announce: (!echo_off).then_some("local:"),
         stdin: stdin.map(|it| it.0.into_bytes()),
     };
-    let text = run(Session::of(eval), &cmd, &options).map_err(raise)?;
+    let text = run(Session::of(eval), &cmd, &options).map_err(|why| raise(why.to_string()))?;
     let source = format!("local: {}", command_line(cmd.argv.as_deref().unwrap_or_default()));
     Ok(eval.heap().alloc(Blob::new(text, source)))
 }
@@ -61,11 +62,42 @@ pub(super) struct RunOptions {
     pub(super) stdin: Option<Vec<u8>>,
 }
 
+/// A command that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("command {} failed.\nerror: {problem}{}", quote(.command), shown(.printed.as_ref()))]
+pub(super) struct CommandFailed {
+    command: String,
+    problem: CommandProblem,
+    /// What it printed to either stream, unless that was logged.
+    printed: Option<(String, String)>,
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+enum CommandProblem {
+    #[error("empty cmd")]
+    Empty,
+    #[error("exit status {0}")]
+    Exit(i32),
+    #[error(transparent)]
+    Run(RunError),
+}
+
+fn shown(printed: Option<&(String, String)>) -> String {
+    printed.map_or_else(String::new, |(stdout, stderr)| {
+        format!("\nstdout:\n{stdout}\nstderr:\n{stderr}\n")
+    })
+}
+
 /// Runs a command to its end and returns its standard output.
 ///
 /// # Errors
 /// If it cannot be started or fails; the message has its output unless that was logged.
-pub(super) fn run(session: &Session, cmd: &Cmd, options: &RunOptions) -> Result<String, String> {
+pub(super) fn run(
+    session: &Session,
+    cmd: &Cmd,
+    options: &RunOptions,
+) -> Result<String, CommandFailed> {
     let argv = cmd.argv.clone().unwrap_or_default();
     let shown = command_line(&argv);
     if let Some(word) = options.announce {
@@ -74,7 +106,7 @@ pub(super) fn run(session: &Session, cmd: &Cmd, options: &RunOptions) -> Result<
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut log = options.log_output.then(|| LineLog::new(session));
     let result = if argv.is_empty() {
-        Err("empty cmd".to_owned())
+        Err(CommandProblem::Empty)
     } else {
         let command = host::Command {
             argv,
@@ -93,23 +125,19 @@ pub(super) fn run(session: &Session, cmd: &Cmd, options: &RunOptions) -> Result<
                     log.write(bytes);
                 }
             })
-            .map_err(|why| why.to_string())
+            .map_err(CommandProblem::Run)
     };
     if let Some(log) = log {
         log.finish();
     }
     let problem = match result {
         Ok(0) => None,
-        Ok(code) => Some(format!("exit status {code}")),
+        Ok(code) => Some(CommandProblem::Exit(code)),
         Err(why) => Some(why),
     };
     if let Some(problem) = problem {
-        let mut message = format!("command {} failed.\nerror: {problem}", quote(&shown));
-        if !options.log_output {
-            let (stdout, stderr) = (decode_utf8(&stdout), decode_utf8(&stderr));
-            message.push_str(&format!("\nstdout:\n{stdout}\nstderr:\n{stderr}\n"));
-        }
-        return Err(message);
+        let printed = (!options.log_output).then(|| (decode_utf8(&stdout), decode_utf8(&stderr)));
+        return Err(CommandFailed { command: shown, problem, printed });
     }
     if options.announce.is_some() && options.log_output && stdout.is_empty() && stderr.is_empty() {
         session.info(&format!("{PREFIX}[no output]"));

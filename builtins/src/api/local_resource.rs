@@ -1,10 +1,9 @@
-//! Decides what `local_resource` and its older name `test` accept and declare.
+//! Arguments and declarations of `local_resource` and its older name `test`.
 
-use starlark::{
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    values::{Heap, Value},
+use builtins_language::{
+    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Heap, Mismatch, Value, raise,
 };
+use engine_formats::golang::{path, quote::quote};
 
 use super::{
     coerce::{self, AbsPaths, Labels, Name, Sequence, StrDict, go_type, one_or_sequence},
@@ -12,13 +11,7 @@ use super::{
     probe::ProbeArg,
     trigger_mode::TriggerModeArg,
 };
-use crate::{
-    declarations::local::LocalResource,
-    dialect::{Args, BuiltinsExt, raise},
-    golang::{path, quote::quote},
-    host::FileKind,
-    session::Session,
-};
+use crate::{declarations::local::LocalResource, host::FileKind, session::Session};
 
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("local_resource", local_resource);
@@ -26,7 +19,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// `test(...)`: a local resource that may update while others do.
-fn test<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn test<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     Session::of(eval).warn(
         "test() is deprecated and will be removed in a future release.\n\
          Change this call to use `local_resource(..., allow_parallel=True)`",
@@ -35,10 +28,7 @@ fn test<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Resul
 }
 
 /// `local_resource(...)`.
-fn local_resource<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn local_resource<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     declare(eval, &args, false)
 }
 
@@ -46,7 +36,7 @@ fn declare<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: &Args<'v>,
     parallel_by_default: bool,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let mut params = Params { allow_parallel: parallel_by_default, ..Params::default() };
     params.bind(eval, args)?;
     let resource = params.into_resource(eval, args.function)?;
@@ -100,7 +90,7 @@ impl Default for Params<'_> {
 }
 
 impl<'v> Params<'v> {
-    fn bind(&mut self, eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> starlark::Result<()> {
+    fn bind(&mut self, eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<()> {
         // Commands for Windows may be anything here.
         let [mut cmd_bat, mut serve_cmd_bat] = [None::<Value<'v>>; 2];
         args.unpack(
@@ -132,7 +122,7 @@ impl<'v> Params<'v> {
         self,
         eval: &Evaluator<'v, '_, '_>,
         function: &str,
-    ) -> starlark::Result<LocalResource> {
+    ) -> EvalResult<LocalResource> {
         let session = Session::of(eval);
         let resource_deps = coerce::plain_strings(&self.resource_deps.0)
             .map_err(|why| raise(format!("{function}: resource_deps: {why}")))?;
@@ -186,16 +176,16 @@ impl<'v> Params<'v> {
 }
 
 /// The patterns of an `ignore` parameter.
-fn ignore_patterns<'v>(value: Option<Value<'v>>, heap: Heap<'v>) -> Result<Vec<String>, String> {
+fn ignore_patterns<'v>(value: Option<Value<'v>>, heap: Heap<'v>) -> Result<Vec<String>, Mismatch> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let pattern = |item: Value<'v>| match item.unpack_str() {
         Some(text) if text.contains('\n') => {
-            Err(format!("ignore cannot contain newlines; found ignore: {}", quote(text)))
+            Err(format!("ignore cannot contain newlines; found ignore: {}", quote(text)).into())
         }
         Some(text) => Ok(text.to_owned()),
         None => {
             let found = go_type(item);
-            Err(format!("ignore must be a string or a sequence of strings; found a {found}"))
+            Err(format!("ignore must be a string or a sequence of strings; found a {found}").into())
         }
     };
     one_or_sequence(value, heap).into_iter().map(pattern).collect()

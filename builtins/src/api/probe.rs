@@ -1,34 +1,18 @@
-//! Decides what readiness probes are as values.
-
-#![expect(unsafe_code, reason = "the starlark crate derives unsafe impls for its values")]
+//! Readiness probes as values.
 
 use std::{
     fmt::{self, Write as _},
     hash::Hash as _,
 };
 
-use allocative::Allocative;
-use engine_model::{ExecAction, HttpGetAction, Probe, TcpSocketAction};
-use starlark::{
-    any::ProvidesStaticType,
-    collections::StarlarkHasher,
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    starlark_simple_value,
-    values::{
-        Demand, Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike,
-        list::AllocList, starlark_value,
-    },
+use builtins_language::{
+    AllocList, ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, FromArg, GlobalsBuilder, Heap,
+    Mismatch, Site, Value, ValueHasher, ValueLike, api_value, raise, raise_at, repr, type_name,
 };
+use engine_formats::golang::quote::quote;
+use engine_model::{ExecAction, HttpGetAction, Probe, TcpSocketAction};
 
 use super::coerce::{StrSequence, go_type};
-use crate::dialect::{
-    BuiltinsExt, Site,
-    args::{Args, FromArg, Mismatch},
-    quote, raise, raise_at, repr,
-    structs::StructConstructor,
-    type_name,
-};
 
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("probe", probe);
@@ -63,7 +47,7 @@ impl Attr {
 }
 
 impl Attr {
-    fn write_hash(&self, hasher: &mut StarlarkHasher) -> starlark::Result<()> {
+    fn write_hash(&self, hasher: &mut ValueHasher) -> EvalResult<()> {
         match self {
             Self::Int(it) => it.hash(hasher),
             Self::Text(it) => it.hash(hasher),
@@ -97,7 +81,7 @@ impl fmt::Display for Attr {
 /// Makes a type a value with attributes that is printed like a struct.
 macro_rules! struct_like {
     ($value:ident, $name:tt) => {
-        starlark_simple_value!($value);
+        api_value!($value);
 
         impl fmt::Display for $value {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,22 +93,23 @@ macro_rules! struct_like {
             }
         }
 
-        #[starlark_value(type = $name)]
-        impl<'v> StarlarkValue<'v> for $value {
-            fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
-                let found = self.attrs().into_iter().find(|(name, _)| *name == attribute);
+        impl ApiValue for $value {
+            const TYPE: &'static str = $name;
+
+            fn attr<'v>(&self, name: &str, heap: Heap<'v>) -> Option<Value<'v>> {
+                let found = self.attrs().into_iter().find(|(attr, _)| *attr == name);
                 found.map(|(_, attr)| attr.alloc(heap))
             }
 
-            fn dir_attr(&self) -> Vec<String> {
+            fn attr_names(&self) -> Vec<String> {
                 self.attrs().into_iter().map(|(name, _)| name.to_owned()).collect()
             }
 
-            fn provide(&'v self, demand: &mut Demand<'_, 'v>) {
-                demand.provide_value(StructConstructor($name));
+            fn struct_constructor(&self) -> Option<&'static str> {
+                Some($name)
             }
 
-            fn write_hash(&self, hasher: &mut StarlarkHasher) -> starlark::Result<()> {
+            fn write_hash(&self, hasher: &mut ValueHasher) -> EvalResult<()> {
                 self.attrs().iter().try_for_each(|(_, attr)| attr.write_hash(hasher))
             }
         }
@@ -143,7 +128,7 @@ macro_rules! struct_like {
 }
 
 /// What `exec_action(...)` returns.
-#[derive(Clone, Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Clone, Debug)]
 struct ExecValue {
     command: Vec<String>,
 }
@@ -157,7 +142,7 @@ impl ExecValue {
 }
 
 /// What `http_get_action(...)` returns.
-#[derive(Clone, Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Clone, Debug)]
 struct HttpGetValue {
     host: String,
     path: String,
@@ -179,7 +164,7 @@ impl HttpGetValue {
 }
 
 /// What `tcp_socket_action(...)` returns.
-#[derive(Clone, Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Clone, Debug)]
 struct TcpSocketValue {
     host: String,
     port: i64,
@@ -194,9 +179,7 @@ impl TcpSocketValue {
 }
 
 /// What `probe(...)` returns.
-#[derive(
-    Clone, Debug, Default, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative,
-)]
+#[derive(Clone, Debug, Default)]
 struct ProbeValue {
     exec: Option<ExecValue>,
     failure_threshold: i32,
@@ -298,7 +281,7 @@ optional_from_arg! {
 }
 
 /// `probe(...)`: when a server counts as ready.
-fn probe<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn probe<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let [mut initial_delay, mut timeout, mut period, mut successes, mut failures] =
         [const { Int32(0) }; 5];
     let (mut exec, mut http_get, mut tcp_socket) =
@@ -333,20 +316,14 @@ fn probe<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Resu
 }
 
 /// `exec_action(command)`.
-fn exec_action<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn exec_action<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut command = StrSequence::default();
     args.unpack(eval, &mut [("command", &mut command)])?;
     Ok(eval.heap().alloc(ExecValue { command: command.0 }))
 }
 
 /// `http_get_action(port, host="", scheme="", path="")`.
-fn http_get_action<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn http_get_action<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let [mut host, mut scheme, mut path] = [const { String::new() }; 3];
     let mut port = 0_i64;
     args.unpack(
@@ -365,7 +342,7 @@ fn http_get_action<'v>(
 fn tcp_socket_action<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let (mut port, mut host) = (0_i64, String::new());
     args.unpack(eval, &mut [("port", &mut port), ("host?", &mut host)])?;
     Ok(eval.heap().alloc(TcpSocketValue { host, port }))

@@ -1,18 +1,17 @@
-//! Decides what a Tiltfile can say about the engine: updates, `ci`, pruning, versions, watching.
+//! Settings of the engine that a Tiltfile can change: updates, `ci`, pruning, versions, watching.
 
+use builtins_language::{
+    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Mismatch, Value, raise, repr,
+    type_name,
+};
+use engine_formats::golang::{
+    quote::quote,
+    semver::{Range, SemverError, Version},
+};
 use engine_model::{GoDuration, IgnorePatterns, Nanoseconds};
-use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
 
 use super::coerce::{Duration, StrOrList, go_type};
-use crate::{
-    COMPATIBLE_VERSION,
-    dialect::{Args, BuiltinsExt, raise, repr, type_name},
-    golang::{
-        quote::quote,
-        semver::{Range, Version},
-    },
-    session::Session,
-};
+use crate::{COMPATIBLE_VERSION, session::Session};
 
 mod product;
 
@@ -26,20 +25,17 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// An integer that may be left out or `None`.
-fn optional_int(value: Option<Value<'_>>) -> Result<Option<i32>, String> {
+fn optional_int(value: Option<Value<'_>>) -> Result<Option<i32>, Mismatch> {
     let Some(value) = value.filter(|it| !it.is_none()) else { return Ok(None) };
     match value.unpack_i32() {
         Some(int) => Ok(Some(int)),
-        None if type_name(value) == "int" => Err(format!("{} out of range", repr(value))),
-        None => Err(format!("got {}, want int", go_type(value))),
+        None if type_name(value) == "int" => Err(format!("{} out of range", repr(value)).into()),
+        None => Err(format!("got {}, want int", go_type(value)).into()),
     }
 }
 
 /// `update_settings(...)`: calls add up.
-fn update_settings<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn update_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let [mut max_parallel, mut upsert_timeout] = [None::<Value<'v>>; 2];
     let mut suppressed = StrOrList::default();
     let mut server_side_apply = String::new();
@@ -93,10 +89,7 @@ fn update_settings<'v>(
 }
 
 /// `ci_settings(...)`: what is given replaces what was given before.
-fn ci_settings<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn ci_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     // The reference takes a nanosecond less than nothing for "not given".
     let [mut grace_period, mut timeout, mut readiness_timeout] = [Duration(-1); 3];
     args.unpack(
@@ -124,7 +117,7 @@ fn ci_settings<'v>(
 fn docker_prune_settings<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     const MINUTE: i64 = 60_000_000_000;
     let mut disable = false;
     let [mut max_age_mins, mut num_builds, mut interval_hrs] = [0_i64; 3];
@@ -169,10 +162,7 @@ fn docker_prune_settings<'v>(
 }
 
 /// `version_settings(check_updates=True, constraint="")`.
-fn version_settings<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn version_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let session = Session::of(eval);
     let mut check_updates = session.declarations.borrow().settings.version.check_updates;
     let mut constraint = String::new();
@@ -182,30 +172,35 @@ fn version_settings<'v>(
     );
     // An unmet constraint is reported even if another argument is wrong.
     if !constraint.is_empty() {
-        check_version(&constraint).map_err(raise)?;
+        check_version(&constraint).map_err(|why| raise(why.to_string()))?;
     }
     unpacked?;
     session.declarations.borrow_mut().settings.version.check_updates = check_updates;
     Ok(Value::new_none())
 }
 
-fn check_version(constraint: &str) -> Result<(), String> {
-    let range = Range::parse(constraint)
-        .map_err(|why| format!("error parsing version constraint: {why}"))?;
+/// Why a version constraint is not met.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum ConstraintError {
+    #[error("error parsing version constraint: {0}")]
+    Syntax(#[from] SemverError),
+    #[error(
+        "you are running Tilt version {COMPATIBLE_VERSION}, which doesn't match the version \
+         constraint specified in your Tiltfile: '{0}'"
+    )]
+    Unmet(String),
+}
+
+fn check_version(constraint: &str) -> Result<(), ConstraintError> {
+    let range = Range::parse(constraint)?;
     match Version::parse(COMPATIBLE_VERSION) {
         Ok(version) if range.contains(&version) => Ok(()),
-        _ => Err(format!(
-            "you are running Tilt version {COMPATIBLE_VERSION}, which doesn't match the version \
-             constraint specified in your Tiltfile: '{constraint}'"
-        )),
+        _ => Err(ConstraintError::Unmet(constraint.to_owned())),
     }
 }
 
 /// `watch_settings(ignore=[])`: each call adds patterns relative to its directory.
-fn watch_settings<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn watch_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut ignore = StrOrList::default();
     args.unpack(eval, &mut [("ignore?", &mut ignore)])?;
     if let Some(patterns) = ignore.0.filter(|it| !it.is_empty()) {
@@ -238,9 +233,10 @@ mod tests {
                 ),
             ),
         ] {
-            assert_eq!(check_version(constraint).err().as_deref(), expected);
+            let found = check_version(constraint).err().map(|why| why.to_string());
+            assert_eq!(found.as_deref(), expected);
         }
-        let error = check_version("^1.0.0").unwrap_err();
+        let error = check_version("^1.0.0").unwrap_err().to_string();
         assert!(error.starts_with("error parsing version constraint: "), "{error}");
     }
 }

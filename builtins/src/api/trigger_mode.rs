@@ -1,28 +1,14 @@
-//! Decides what trigger modes are as values, and which one a resource ends up with.
-
-#![expect(unsafe_code, reason = "the starlark crate derives unsafe impls for its values")]
+//! Trigger modes as values, and the effective mode of a resource.
 
 use std::fmt;
 
-use allocative::Allocative;
+use builtins_language::{
+    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, FromArg, GlobalsBuilder, Mismatch, Value,
+    ValueHasher, ValueLike, api_value, raise, type_name,
+};
 use engine_model::TriggerMode;
-use starlark::{
-    any::ProvidesStaticType,
-    collections::StarlarkHasher,
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    starlark_simple_value,
-    values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value},
-};
 
-use crate::{
-    dialect::{
-        BuiltinsExt,
-        args::{Args, FromArg, Mismatch},
-        raise, type_name,
-    },
-    session::Session,
-};
+use crate::session::Session;
 
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.set("TRIGGER_MODE_AUTO", TriggerModeArg { manual: false });
@@ -31,25 +17,13 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// One of the two constants that Tiltfiles pass as a trigger mode.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    ProvidesStaticType,
-    NoSerialize,
-    StarlarkPagablePanic,
-    Allocative,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TriggerModeArg {
-    /// Whether changes wait for somebody who triggers the update.
+    /// Whether changes wait for a trigger.
     pub manual: bool,
 }
 
-starlark_simple_value!(TriggerModeArg);
+api_value!(TriggerModeArg);
 
 impl fmt::Display for TriggerModeArg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,13 +31,14 @@ impl fmt::Display for TriggerModeArg {
     }
 }
 
-#[starlark_value(type = "TriggerMode")]
-impl<'v> StarlarkValue<'v> for TriggerModeArg {
-    fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
-        Ok(other.downcast_ref::<Self>() == Some(self))
+impl ApiValue for TriggerModeArg {
+    const TYPE: &'static str = "TriggerMode";
+
+    fn is_equal(&self, other: &Self) -> bool {
+        self == other
     }
 
-    fn write_hash(&self, hasher: &mut StarlarkHasher) -> starlark::Result<()> {
+    fn write_hash(&self, hasher: &mut ValueHasher) -> EvalResult<()> {
         std::hash::Hash::hash(self, hasher);
         Ok(())
     }
@@ -94,10 +69,7 @@ pub(crate) fn resolve(
 }
 
 /// `trigger_mode(trigger_mode)`: the mode of all resources that say nothing else.
-fn trigger_mode<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn trigger_mode<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut mode = TriggerModeArg::default();
     args.unpack(eval, &mut [("trigger_mode", &mut mode)])?;
     let session = Session::of(eval);

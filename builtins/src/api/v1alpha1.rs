@@ -1,32 +1,22 @@
-//! The `v1alpha1` module: objects of the API, and the nested specs they are made of.
+//! The `v1alpha1` module: API objects and their nested specs.
 //!
-//! Every function works off a table, which it finds by the name it was called with.
+//! Each function is driven by a table, which it finds by the name it was called with.
 
-use serde_json::{Map, Value as Json};
-use starlark::{
-    environment::GlobalsBuilder,
-    eval::Evaluator,
-    values::{Value, dict::AllocDict},
+use builtins_language::{
+    AllocDict, Args, BuiltinsExt, ConstructedDict, EvalResult, Evaluator, FrozenModuleValue,
+    GlobalsBuilder, NativeFn, Value, args::Param, raise,
 };
+use engine_formats::v1alpha1::aggregate;
+use serde_json::{Map, Value as Json};
 
 use self::{
     table::{Body, OBJECTS, Object, Place, SPECS, Spec},
     unpack::{ObjectParam, StrMap},
-    value::SpecValue,
 };
-use crate::{
-    dialect::{
-        BuiltinsExt, FrozenModuleValue, NativeFn,
-        args::{Args, Param},
-        raise,
-    },
-    session::Session,
-};
+use crate::session::Session;
 
 mod table;
 mod unpack;
-mod validate;
-mod value;
 
 const MODULE: &str = "v1alpha1";
 
@@ -40,21 +30,13 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.set(MODULE, FrozenModuleValue::builtin(MODULE, members));
 }
 
-/// What is wrong with the spec of an object, in the words of the API; kinds that Tiltfiles cannot declare have no rules
-/// here.
-#[must_use]
-pub fn problems(plural: &str, spec: &Map<String, Json>) -> Vec<String> {
-    let object = OBJECTS.iter().find(|it| it.kind.plural == plural);
-    object.map_or_else(Vec::new, |it| (it.validate)(spec))
-}
-
 /// The function's name without the module's.
 fn short_name(function: &str) -> &str {
     function.rsplit_once('.').map_or(function, |(_, name)| name)
 }
 
 /// `v1alpha1.NAME(...)` for a nested spec: a frozen dict that is known to fit.
-fn make_spec<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn make_spec<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let spec = Spec::named(short_name(args.function)).expect("it is registered for specs");
     let fields: Vec<_> = spec.fields.iter().filter(|it| it.place != Place::DictOnly).collect();
     let names: Vec<String> = fields.iter().map(|it| format!("{}?", it.name)).collect();
@@ -69,14 +51,28 @@ fn make_spec<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::
     let given = fields.iter().zip(values).filter_map(|(field, value)| Some((field.name, value?)));
     let dict = heap.alloc(AllocDict(given.collect::<Vec<_>>()));
     let json = unpack::spec(spec, dict, eval).map_err(|why| raise(why.0))?;
-    Ok(heap.alloc(SpecValue::new(spec, dict, &json)))
+    let go_type = go_type(spec.function);
+    Ok(heap.alloc(ConstructedDict::new(dict, spec.function, go_type, json.to_string())))
+}
+
+/// The type of what a function makes: `*v1alpha1.HTTPGetAction` for `http_get_action`.
+fn go_type(function: &str) -> String {
+    let mut name = String::from("*v1alpha1.");
+    for word in function.split('_') {
+        match word {
+            "http" | "tcp" | "ui" => name.push_str(&word.to_ascii_uppercase()),
+            _ => {
+                let (first, rest) = word.split_at(word.len().min(1));
+                name.push_str(&first.to_ascii_uppercase());
+                name.push_str(rest);
+            }
+        }
+    }
+    name
 }
 
 /// `v1alpha1.NAME(name, labels, annotations, ...)`: registers an object.
-fn declare_object<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn declare_object<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let object = Object::named(short_name(args.function)).expect("it is registered for objects");
     let mut name = String::new();
     let [mut labels, mut annotations] = [const { StrMap(Json::Null) }; 2];
@@ -93,7 +89,7 @@ fn declare_object<'v>(
     let given = fields.into_iter().map(|it| it.json).collect();
     let body = unpack::emit(object.fields, given, session);
     let errors = (object.validate)(&body);
-    if let Some(message) = validate::aggregate(errors) {
+    if let Some(message) = aggregate(errors) {
         return Err(raise(message));
     }
     let json = assemble(object, metadata(&name, labels.0, annotations.0), body);

@@ -1,19 +1,21 @@
-//! Compose services become manifests.
+//! Turns Compose services into manifests.
 
+use engine_formats::{
+    compose::cli::{VersionVerdict, judge_version},
+    docker::selector::RefSelector,
+    golang::path,
+};
 use engine_model::{ComposeSpec, ComposeTarget, DeployTarget, Manifest};
 
-use super::images::TargetMaker;
+use super::{error::AssemblyError, images::TargetMaker};
 use crate::{
     api::{self, trigger_mode},
-    compose::cli::{VersionVerdict, judge_version},
     declarations::{
         Declarations,
         compose::{Compose, ComposeResource, Project, ServiceOptions},
         images::{ComposeRecipe, ImageBuild, ImageId, Images, Recipe},
     },
-    diagnostic::Problem,
-    docker::selector::RefSelector,
-    golang::path,
+    diagnostic::{Advice, Problem},
     session::Session,
 };
 
@@ -77,7 +79,9 @@ fn build_of(
         volumes: resource.service.mounts.iter().map(|it| it.source.clone()).collect(),
     };
     let build = ImageBuild::new(RefSelector::new(image.clone()), Recipe::Compose(recipe));
-    images.add(build).map_err(|why| Problem::new("tiltfile::duplicate_image", why.to_string()))?;
+    images.add(build).map_err(|why| {
+        Problem::new("tiltfile::duplicate_image", why.to_string()).advise(Advice::BuildOnce)
+    })?;
     Ok(images.consume(image))
 }
 
@@ -103,7 +107,7 @@ pub(crate) fn manifests(
             let build = build.as_ref().map_or(&[][..], std::slice::from_ref);
             match manifest(declarations, images, project, resource, build, maker) {
                 Ok(manifest) => manifests.push(manifest),
-                Err(message) => problems.push(Problem::new("tiltfile::compose", message)),
+                Err(why) => problems.push(Problem::new("tiltfile::compose", why.to_string())),
             }
         }
     }
@@ -129,15 +133,12 @@ fn manifest(
     resource: &ComposeResource,
     builds: &[ImageId],
     maker: &mut TargetMaker<'_>,
-) -> Result<Manifest, String> {
+) -> Result<Manifest, AssemblyError> {
     let image_targets = maker
         .targets(&resource.name, builds)
-        .map_err(|why| format!("getting image build info for {}: {why}", resource.name))?;
+        .map_err(|why| AssemblyError::ImageBuilds { resource: resource.name.clone(), why })?;
     if image_targets.iter().any(|it| it.override_command.is_some()) {
-        return Err(
-            "docker_build/custom_build.entrypoint not supported for Docker Compose resources"
-                .to_owned(),
-        );
+        return Err(AssemblyError::ComposeEntrypoint);
     }
     let is_built = |name: &String| {
         !image_targets.iter().any(|it| it.is_live_update_only && it.image_map_name == *name)

@@ -1,13 +1,12 @@
-//! Decides whether resources can depend on each other as they say, and whether manifests are complete.
+//! Checks the dependencies between resources, and that manifests are complete.
 
 use std::collections::{HashMap, HashSet};
 
+use engine_formats::golang::label;
 use engine_model::{BuildDetails, DeployTarget, ImageTarget, Manifest};
 
-use crate::{
-    diagnostic::Problem,
-    golang::{label, quote::quote},
-};
+use super::error::Incomplete;
+use crate::diagnostic::{Advice, Problem};
 
 /// Drops dependencies on resources that do not exist, with a warning each.
 ///
@@ -43,7 +42,8 @@ pub(crate) fn sanitize(
         Some(cycle) => Err(Problem::new(
             "tiltfile::dependency-cycle",
             format!("cycle detected in resource dependency graph: {}", cycle.join(" -> ")),
-        )),
+        )
+        .advise(Advice::BreakCycle)),
     }
 }
 
@@ -55,7 +55,7 @@ struct Graph<'a> {
 
 /// What a search has found out about a resource.
 #[derive(Clone, Copy, Default)]
-struct Visit {
+struct Discovery {
     /// When it was first seen, from 1.
     number: usize,
     /// The earliest resource on the stack that can be reached from it.
@@ -85,7 +85,7 @@ impl<'a> Graph<'a> {
     /// The names of the first group of resources that depend on each other, in the order in which a search meets
     /// them, the first one again at the end. (Tarjan's algorithm, without recursion: chains may be long.)
     fn first_cycle(&self) -> Option<Vec<&'a str>> {
-        let mut visits = vec![Visit::default(); self.names.len()];
+        let mut visits = vec![Discovery::default(); self.names.len()];
         let mut count = 0;
         let mut stack = Vec::new();
         for root in 0..self.names.len() {
@@ -97,7 +97,7 @@ impl<'a> Graph<'a> {
                 let node = *node;
                 if *next_edge == 0 && visits[node].number == 0 {
                     count += 1;
-                    visits[node] = Visit { number: count, low: count, on_stack: true };
+                    visits[node] = Discovery { number: count, low: count, on_stack: true };
                     stack.push(node);
                 }
                 if let Some(&target) = self.edges[node].get(*next_edge) {
@@ -140,43 +140,40 @@ pub(crate) fn validate(manifests: &[Manifest]) -> Result<(), Problem> {
         }
         label::check_name(&manifest.name).map_err(|why| invalid(why.to_string()))?;
         for image in manifest.image_targets.iter().flatten() {
-            validate_image(image).map_err(invalid)?;
+            validate_image(image).map_err(|why| invalid(why.to_string()))?;
         }
-        validate_deploy_target(&manifest.deploy_target).map_err(invalid)
+        validate_deploy_target(&manifest.deploy_target).map_err(|why| invalid(why.to_string()))
     })
 }
 
-fn validate_image(image: &ImageTarget) -> Result<(), String> {
-    let missing = |what: &str| {
-        let selector = quote(&image.selector);
-        Err(format!("[Validate] Image {selector} missing {what}"))
-    };
+fn validate_image(image: &ImageTarget) -> Result<(), Incomplete> {
     match &image.build_details {
-        BuildDetails::Docker(build) if build.context.is_empty() => missing("build path"),
+        BuildDetails::Docker(build) if build.context.is_empty() => {
+            Err(Incomplete::BuildPath(image.selector.clone()))
+        }
         BuildDetails::Custom(build) if !image.is_live_update_only && build.args.is_empty() => {
-            Err("[Validate] CustomBuild command must not be empty".to_owned())
+            Err(Incomplete::BuildCommand)
         }
         BuildDetails::Docker(_) | BuildDetails::Custom(_) | BuildDetails::Compose(_) => Ok(()),
     }
 }
 
-fn validate_deploy_target(target: &DeployTarget) -> Result<(), String> {
+fn validate_deploy_target(target: &DeployTarget) -> Result<(), Incomplete> {
     match target {
         DeployTarget::Kubernetes(target)
             if target.yaml.is_empty() && target.apply_cmd.is_none() =>
         {
-            let name = quote(&target.name);
-            Err(format!("[Validate] K8s resources {name} missing YAML"))
+            Err(Incomplete::Yaml(target.name.clone()))
         }
         DeployTarget::Local(target)
             if target.update_cmd_spec.as_ref().is_some_and(|it| it.dir.is_empty()) =>
         {
-            Err("[Validate] LocalTarget cmd missing workdir".to_owned())
+            Err(Incomplete::CmdDir)
         }
         DeployTarget::Local(target)
             if !target.serve_cmd.is_empty() && target.serve_cmd.dir.is_empty() =>
         {
-            Err("[Validate] LocalTarget serve_cmd missing workdir".to_owned())
+            Err(Incomplete::ServeCmdDir)
         }
         DeployTarget::Kubernetes(_) | DeployTarget::Compose(_) | DeployTarget::Local(_) => Ok(()),
     }

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use engine_formats::golang::quote::quote_joined;
 use engine_model::Manifest;
 
 use crate::{
     declarations::config::{Config, Selection},
-    diagnostic::Problem,
-    golang::quote::quote,
+    diagnostic::{Advice, Problem},
 };
 
-/// The resource with the objects that belong to no other one; nobody needs to ask for it.
+/// The resource with all remaining objects; it is always enabled.
 const UNCATEGORIZED: &str = "uncategorized";
 
 /// The names of the enabled resources in the order of the manifests, with everything they depend on.
@@ -67,14 +67,11 @@ fn not_found(unknown: &[&str], requested: &[String], manifests: &[Manifest]) -> 
         format!(
             "You specified some resources that could not be found: {}\n\
              Is this a typo? Existing resources in Tiltfile: {}",
-            quoted(unknown),
-            quoted(&others)
+            quote_joined(unknown, ", "),
+            quote_joined(&others, ", ")
         ),
     )
-}
-
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|it| quote(it)).collect::<Vec<_>>().join(", ")
+    .advise(Advice::ListResources)
 }
 
 #[cfg(test)]

@@ -1,20 +1,23 @@
-//! Image builds become image targets: base images first, each with what it watches and ignores.
+//! Turns image builds into image targets: base images first, each with its watched and ignored files.
 
 use std::{
     collections::{BTreeSet, HashMap},
     iter,
 };
 
+use engine_formats::{
+    docker::{dockerfile, ignore, suggest},
+    golang::{os_error::PathError, path, quote::quote},
+};
 use engine_model::{
     BuildDetails, ComposeBuild, CustomBuild, DeployTarget, DockerBuild, IgnoreDef, ImageTarget,
     LiveUpdateSpec, Manifest, OverrideCommand, UpdateSettings,
 };
 
+use super::error::{IgnoreFileError, TargetError};
 use crate::{
     declarations::images::{ImageBuild, ImageId, Images, Recipe},
-    diagnostic::Problem,
-    docker::{dockerfile, ignore, suggest},
-    golang::{os_error::PathError, path, quote::quote},
+    diagnostic::{Advice, Problem},
     host::{FileKind, Host},
 };
 
@@ -136,7 +139,7 @@ impl<'a> TargetMaker<'a> {
         &mut self,
         resource: &str,
         ids: &[ImageId],
-    ) -> Result<Vec<ImageTarget>, String> {
+    ) -> Result<Vec<ImageTarget>, TargetError> {
         let mut targets = Vec::new();
         self.collect(resource, ids, &mut HashMap::new(), &mut targets)?;
         Ok(targets)
@@ -148,13 +151,13 @@ impl<'a> TargetMaker<'a> {
         ids: &[ImageId],
         visits: &mut HashMap<ImageId, Visit>,
         targets: &mut Vec<ImageTarget>,
-    ) -> Result<(), String> {
+    ) -> Result<(), TargetError> {
         for &id in ids {
             let build = self.images.get(id);
             match visits.get(&id) {
                 Some(Visit::Done) => continue,
                 Some(Visit::Pending) => {
-                    return Err(format!("Image dependency cycle: {}", build.selector));
+                    return Err(TargetError::Cycle(build.selector.to_string()));
                 }
                 None => visits.insert(id, Visit::Pending),
             };
@@ -166,7 +169,7 @@ impl<'a> TargetMaker<'a> {
         Ok(())
     }
 
-    fn target(&mut self, resource: &str, build: &ImageBuild) -> Result<ImageTarget, String> {
+    fn target(&mut self, resource: &str, build: &ImageBuild) -> Result<ImageTarget, TargetError> {
         let (context_ignores, file_watch_ignores) = self.ignores(build)?;
         let object_name = format!("{resource}:{}", build.image_map_name());
         let name_if = |wanted: bool| if wanted { object_name.clone() } else { String::new() };
@@ -241,7 +244,10 @@ impl<'a> TargetMaker<'a> {
     }
 
     /// What is left out of the context, and what is not watched.
-    fn ignores(&mut self, build: &ImageBuild) -> Result<(Vec<IgnoreDef>, Vec<IgnoreDef>), String> {
+    fn ignores(
+        &mut self,
+        build: &ImageBuild,
+    ) -> Result<(Vec<IgnoreDef>, Vec<IgnoreDef>), TargetError> {
         let plain =
             |base_path: &str| IgnoreDef { base_path: base_path.to_owned(), patterns: Vec::new() };
         let (inputs, dockerfile_path) = match &build.recipe {
@@ -254,9 +260,9 @@ impl<'a> TargetMaker<'a> {
         // own working directory, by a relative path.
         let given = inputs.iter().map(String::as_str).filter(|it| !it.is_empty());
         context.extend(git_ignores(self.host, iter::once(dockerfile_path).chain(given)));
-        let from_files = self.pattern_ignores(build, &inputs, dockerfile_path).map_err(|why| {
-            format!("reading dockerignore for {}: {why}", build.selector.familiar())
-        })?;
+        let from_files = self
+            .pattern_ignores(build, &inputs, dockerfile_path)
+            .map_err(|why| TargetError::IgnoreFile { image: build.selector.familiar(), why })?;
         context.extend(from_files);
 
         let mut watch = context.clone();
@@ -275,7 +281,7 @@ impl<'a> TargetMaker<'a> {
         build: &ImageBuild,
         inputs: &[String],
         dockerfile_path: &str,
-    ) -> Result<Vec<IgnoreDef>, String> {
+    ) -> Result<Vec<IgnoreDef>, IgnoreFileError> {
         let mut ignores = Vec::new();
         let mut seen: Vec<&String> = Vec::new();
         for dir in inputs {
@@ -305,7 +311,7 @@ impl<'a> TargetMaker<'a> {
         &mut self,
         dir: &str,
         dockerfile_path: &str,
-    ) -> Result<Vec<String>, String> {
+    ) -> Result<Vec<String>, IgnoreFileError> {
         let mut file = path::join(&[dir, ".dockerignore"]);
         if !dockerfile_path.is_empty() {
             let own = format!("{dockerfile_path}.dockerignore");
@@ -316,10 +322,9 @@ impl<'a> TargetMaker<'a> {
         }
         self.ignore_files.push(file.clone());
         match self.host.read(&file) {
-            Ok(bytes) => ignore::read_patterns(&String::from_utf8_lossy(&bytes))
-                .map_err(|why| why.to_string()),
+            Ok(bytes) => Ok(ignore::read_patterns(&engine_model::path::bytes_to_text(&bytes))?),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(PathError::reading(&file, &error).to_string()),
+            Err(error) => Err(PathError::reading(&file, &error).into()),
         }
     }
 }
@@ -350,7 +355,7 @@ pub(crate) fn git_ignores<'a>(
         .collect()
 }
 
-/// Live updates that can never happen, because nobody watches the files they copy.
+/// Live updates that can never happen, because the files they copy are not watched.
 #[must_use]
 pub(crate) fn check_live_updates(manifests: &[Manifest]) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -381,7 +386,7 @@ fn live_update_problem(spec: &LiveUpdateSpec, watched: &[String]) -> Option<Prob
             "{what} '{path}' is not a child of any watched filepaths ([{}])",
             watched.join(" ")
         );
-        Some(Problem::new("tiltfile::live_update", message))
+        Some(Problem::new("tiltfile::live_update", message).advise(Advice::SyncFromInside))
     };
     for sync in spec.syncs.iter().map(|it| absolute(&it.local_path)) {
         if !path::is_child_of_one(watched, &sync) {
@@ -444,5 +449,5 @@ pub(crate) fn check_unused_steps(images: &Images) -> Option<Problem> {
         lines.len(),
         lines.join("\n\t")
     );
-    Some(Problem::new("tiltfile::unused_live_update_step", message))
+    Some(Problem::new("tiltfile::unused_live_update_step", message).advise(Advice::UseSteps))
 }

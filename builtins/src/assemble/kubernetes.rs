@@ -1,9 +1,19 @@
-//! Objects become resources: workloads with their services, groups that the Tiltfile asks for, and the rest.
+//! Groups objects into resources: workloads with their services, groups that the Tiltfile defines, and the rest.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use engine_formats::{
+    docker::reference::Reference,
+    golang::quote::quote,
+    kubernetes::{
+        Object,
+        names::{Fragment, FragmentError, Fragments, full_name, unique_names},
+        services::ServiceIndex,
+    },
+};
 use engine_model::{Forward, Link, PodReadiness};
 
+use super::error::AssemblyError;
 use crate::{
     api::trigger_mode::TriggerModeArg,
     declarations::{
@@ -12,13 +22,6 @@ use crate::{
         kubernetes::{CustomDeploy, Kubernetes, ResourceOptions},
     },
     diagnostic::Problem,
-    docker::reference::Reference,
-    golang::quote::quote,
-    kubernetes::{
-        Object,
-        names::{Fragment, FragmentError, Fragments, full_name, unique_names},
-        services::ServiceIndex,
-    },
 };
 
 mod translate;
@@ -140,7 +143,7 @@ pub(crate) fn assemble<'a>(
         by_name: HashMap::new(),
         problems: Vec::new(),
     };
-    let fail = |message: String| vec![Problem::new("tiltfile::kubernetes", message)];
+    let fail = |why: AssemblyError| vec![Problem::new("tiltfile::kubernetes", why.to_string())];
     assembler.add_custom_deploys();
     assembler.group_by_workload().map_err(fail)?;
     assembler.group_pod_templates().map_err(fail)?;
@@ -187,7 +190,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Each workload with the services that lead to it becomes a resource.
-    fn group_by_workload(&mut self) -> Result<(), String> {
+    fn group_by_workload(&mut self) -> Result<(), AssemblyError> {
         let mut workloads = Vec::new();
         for (place, object) in self.kubernetes.objects.iter().enumerate() {
             if self.finder.is_workload(object)? {
@@ -202,9 +205,9 @@ impl<'a> Assembler<'a> {
         };
         let mut services = Services::new(&self.kubernetes.objects, &self.result.unresourced);
         for (place, name) in workloads.into_iter().zip(names) {
-            let index = self.make(&name).map_err(|why| {
-                format!("error making resource for workload {}: {why}", id(self.object(place)))
-            })?;
+            let index = self
+                .make(&name)
+                .map_err(|why| AssemblyError::Workload { workload: id(self.object(place)), why })?;
             self.add_objects(index, vec![place])?;
             self.add_objects(index, services.take(self.object(place)))?;
         }
@@ -212,11 +215,12 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    fn add_objects(&mut self, index: usize, places: Vec<usize>) -> Result<(), String> {
+    fn add_objects(&mut self, index: usize, places: Vec<usize>) -> Result<(), AssemblyError> {
         for place in places {
             let object = self.object(place);
             let images = self.finder.images(object).map_err(|why| {
-                format!("finding image in {}/{}: {why}", object.kind(), object.name())
+                let (kind, name) = (object.kind().to_owned(), object.name().to_owned());
+                AssemblyError::FindImage { kind, name, why: Box::new(why) }
             })?;
             let resource = &mut self.result.resources[index];
             resource.objects.push(place);
@@ -228,7 +232,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Objects with a pod template but no image become resources too.
-    fn group_pod_templates(&mut self) -> Result<(), String> {
+    fn group_pod_templates(&mut self) -> Result<(), AssemblyError> {
         let objects = &self.kubernetes.objects;
         let (templates, rest): (Vec<usize>, Vec<usize>) =
             std::mem::take(&mut self.result.unresourced)
@@ -239,7 +243,7 @@ impl<'a> Assembler<'a> {
             let name = self.object(place).name().to_owned();
             let index = match self.by_name.get(&name) {
                 Some(index) => *index,
-                None => self.make(&name).map_err(|why| why.to_string())?,
+                None => self.make(&name)?,
             };
             let resource = &mut self.result.resources[index];
             resource.objects.push(place);
@@ -277,7 +281,7 @@ impl<'a> Assembler<'a> {
             return Err(problem(self.unknown_resource(options)));
         };
         merge(&mut self.result.resources[index], options);
-        self.rename(index, options).map_err(problem)?;
+        self.rename(index, options).map_err(|why| problem(why.to_string()))?;
         for fragment in &options.objects {
             if let Err(why) = Fragment::parse(fragment) {
                 let fragment = fragment.clone();
@@ -300,15 +304,15 @@ impl<'a> Assembler<'a> {
         )
     }
 
-    fn rename(&mut self, index: usize, options: &ResourceOptions) -> Result<(), String> {
+    fn rename(&mut self, index: usize, options: &ResourceOptions) -> Result<(), AssemblyError> {
         let old = self.result.resources[index].name.clone();
         let new = &options.new_name;
         if new.is_empty() || *new == old {
             return Ok(());
         }
         self.check_name(new).map_err(|why| {
-            let (from, to) = (quote(&old), quote(new));
-            format!("{}: k8s_resource specified to rename {from} to {to}: {why}", options.position)
+            let (from, to) = (old.clone(), new.clone());
+            AssemblyError::Rename { position: options.position.clone(), from, to, why }
         })?;
         self.by_name.remove(&old);
         self.by_name.insert(new.clone(), index);

@@ -1,4 +1,4 @@
-//! Decides which manifests the resources on this machine become.
+//! Turns local resources into manifests.
 
 use engine_model::{CmdSpec, DeployTarget, IgnoreDef, LocalTarget, Manifest};
 

@@ -1,4 +1,4 @@
-//! Looks into packed charts.
+//! Reads packed charts.
 
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 

@@ -1,9 +1,10 @@
-//! What the output of the Compose command line depends on.
+//! The inputs of the Compose command line.
 
+use engine_formats::{compose::ProjectRequest, golang::path, yaml::node};
 use serde_json::Value;
 
 use super::{Inputs, Uncacheable, key::KeyBuilder, program::Tool};
-use crate::{compose::ProjectRequest, golang::path, host::Host, yaml::node};
+use crate::host::Host;
 
 const COMPOSE: &str = "github.com/docker/compose";
 const DOCKER: &str = "github.com/docker/cli";

@@ -1,7 +1,9 @@
-//! What the output of Helm depends on.
+//! The inputs of Helm.
+
+use engine_formats::golang::path;
 
 use super::{Inputs, Uncacheable, archive, impure, key::KeyBuilder, program::Tool};
-use crate::{golang::path, host::Host};
+use crate::host::Host;
 
 const MARKER: &str = "helm.sh/helm/";
 
@@ -27,7 +29,7 @@ pub(crate) struct HelmInputs<'a> {
 pub(crate) enum ReleaseNamespace {
     /// From the command line.
     Given,
-    /// From the current context of the kubeconfig that Helm is told to use, or else of its own.
+    /// From the current context of the kubeconfig that is passed to Helm, or else of Helm's own.
     OfContext(Option<String>),
 }
 

@@ -1,4 +1,4 @@
-//! Finds template functions whose answer depends on chance, the clock or the network.
+//! Finds template functions whose result depends on randomness, the clock or the network.
 
 use super::Uncacheable;
 

@@ -1,10 +1,10 @@
-//! Builds the key of an entry from everything that the output depends on.
+//! Builds the key of an entry from all inputs.
 
+use engine_formats::golang::{hex, path};
 use sha2::{Digest, Sha256};
 
 use super::{FORMAT, Uncacheable, digest};
 use crate::{
-    golang::{hex, path},
     host::{FileKind, Host},
     session::link_info,
 };

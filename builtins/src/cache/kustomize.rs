@@ -1,19 +1,16 @@
-//! What the output of Kustomize depends on.
+//! The inputs of Kustomize.
 //!
-//! Every text of an overlay's file that might name a file is treated as if it did: new fields of Kustomize need no
+//! Every string in an overlay's file that might name a file is treated as a file name: new fields of Kustomize need no
 //! change here, and a file that appears later changes the key as well.
 
 use std::collections::HashSet;
 
+use builtins_language::decode_utf8;
+use engine_formats::{golang::path, yaml};
 use serde_json::{Map, Value};
 
 use super::{Inputs, Uncacheable, key::KeyBuilder, program::Tool};
-use crate::{
-    dialect::value::decode_utf8,
-    golang::path,
-    host::{FileKind, Host},
-    yaml,
-};
+use crate::host::{FileKind, Host};
 
 const MARKER: &str = "sigs.k8s.io/kustomize/";
 const FILE_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];

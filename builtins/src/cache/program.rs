@@ -1,12 +1,13 @@
-//! Decides whether a program is what its name says, and when it has become another one.
+//! Decides whether a program is the tool its name says, and detects when it is replaced.
 //!
-//! Scripts and version managers run other programs and read files that nobody knows of, so only a native program
-//! that contains the packages of the tool is believed to be the tool.
+//! Scripts and version managers run other programs and read unknown files, so only a native program that contains the
+//! packages of the tool is trusted to be the tool.
 
+use engine_formats::golang::path;
 use regex::bytes::Regex;
 
 use super::{Uncacheable, key::KeyBuilder, store::Store};
-use crate::{golang::path, host::Host};
+use crate::host::Host;
 
 /// A program, known by its place and by what the file system says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
-//! Keeps entries on disk: private, checked when read, written whole or not at all, and bounded in size.
+//! Stores entries on disk: private, checked when read, written atomically, and bounded in size.
+
+use engine_formats::golang::path;
 
 use super::{digest, key::Key};
-use crate::{
-    golang::path,
-    host::{FileKind, Host},
-};
+use crate::host::{FileKind, Host};
 
 /// The start of every entry.
 const MAGIC: &[u8] = b"engine cache 1\n";

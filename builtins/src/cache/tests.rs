@@ -1,4 +1,4 @@
-//! When a command is run again, and when it is not.
+//! When a command runs again, and when it does not.
 
 use std::{
     cell::Cell,
@@ -7,14 +7,13 @@ use std::{
     path::Path,
 };
 
+use engine_formats::compose::ProjectRequest;
+
 use super::{
     ComposeConfigInputs, HelmInputs, HelmVersionInputs, Inputs, Key, KustomizeInputs,
     ReleaseNamespace, Uncacheable, key_of, remember_in, store::Store,
 };
-use crate::{
-    compose::ProjectRequest,
-    host::{Host, OsHost},
-};
+use crate::host::{Host, OsHost};
 
 /// A machine with tools that look genuine, a chart and an overlay.
 struct World {

@@ -1,13 +1,11 @@
-//! Compose projects as they were declared, and what was said about their services.
+//! Declared Compose projects, and options of their services.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use engine_formats::{compose::Service, docker::reference::Reference, golang::quote::quote};
 use engine_model::{ComposeProject, Link};
 
-use crate::{
-    api::trigger_mode::TriggerModeArg, compose::Service, docker::reference::Reference,
-    golang::quote::quote,
-};
+use crate::api::trigger_mode::TriggerModeArg;
 
 /// All Compose projects, in order of declaration.
 #[derive(Debug, Default)]
@@ -21,11 +19,11 @@ pub struct Compose {
 /// A Compose project and its services as resources.
 #[derive(Debug, Default)]
 pub struct Project {
-    /// How Compose is told about it.
+    /// The project as the Compose command line takes it.
     pub spec: ComposeProject,
     /// The services, dependencies first.
     pub services: Vec<ComposeResource>,
-    /// What was said about services, by resource name; it outlives a second reading of the project.
+    /// Options of services, by resource name; they survive a second reading of the project.
     pub options: HashMap<String, ServiceOptions>,
 }
 
@@ -40,7 +38,7 @@ pub struct ComposeResource {
     pub image: Reference,
 }
 
-/// What was said about a service.
+/// The options of a service.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceOptions {
     /// Its image, if not the one of the project.

@@ -1,4 +1,4 @@
-//! Settings of the Tiltfile itself, and which resources it enables, as declared.
+//! Declared settings of the Tiltfile itself, and the resources it enables.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub enum SettingKind {
     Object,
 }
 
-/// A setting that people can give as an argument or in `tilt_config.json`.
+/// A setting that users can pass as an argument or in `tilt_config.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// What kind of value it has.
@@ -36,7 +36,7 @@ pub enum Selection {
     Nothing,
 }
 
-/// What the `config` module was told.
+/// The declarations of the `config` module.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The defined settings, by name.

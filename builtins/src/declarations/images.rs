@@ -1,14 +1,13 @@
-//! Image builds as they were declared, and who asked for which image.
+//! Declared image builds, and who uses which image.
 
 use std::collections::{BTreeMap, HashSet};
 
-use engine_model::{Cmd, LiveUpdateSpec, OverrideArgs, RegistryHosting};
-use indexmap::IndexSet;
-
-use crate::{
+use engine_formats::{
     docker::{reference::Reference, selector::RefSelector},
     golang::quote::quote,
 };
+use engine_model::{Cmd, LiveUpdateSpec, OverrideArgs, RegistryHosting};
+use indexmap::IndexSet;
 
 /// A build in [`Images`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,7 +73,7 @@ pub enum Recipe {
     Compose(ComposeRecipe),
 }
 
-/// What `docker_build` was told.
+/// The arguments of `docker_build`.
 #[derive(Clone, Debug, Default)]
 pub struct DockerRecipe {
     /// Where the Dockerfile is, or would be.
@@ -105,7 +104,7 @@ pub struct DockerRecipe {
     pub extra_hosts: Vec<String>,
 }
 
-/// What `custom_build` was told.
+/// The arguments of `custom_build`.
 #[derive(Clone, Debug, Default)]
 pub struct CustomRecipe {
     /// The command.

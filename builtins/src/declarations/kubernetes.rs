@@ -1,12 +1,8 @@
-//! Objects of a cluster as they were declared, and what was said about the resources they make up.
+//! Declared Kubernetes objects, and options of the resources they form.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use engine_model::{Cmd, Forward, IgnoreDef, Link, PodReadiness};
-
-use crate::{
-    api::{KubeContext, trigger_mode::TriggerModeArg},
-    diagnostic::Position,
+use engine_formats::{
     docker::reference::Reference,
     kubernetes::{
         Object, ObjectAddress,
@@ -14,8 +10,14 @@ use crate::{
         selector::{ObjectSelector, SelectorSpec},
     },
 };
+use engine_model::{Cmd, Forward, IgnoreDef, Link, PodReadiness};
 
-/// Everything said about Kubernetes.
+use crate::{
+    api::{KubeContext, trigger_mode::TriggerModeArg},
+    diagnostic::Position,
+};
+
+/// All declarations about Kubernetes.
 #[derive(Debug)]
 pub struct Kubernetes {
     /// All objects, in order of declaration.
@@ -33,7 +35,7 @@ pub struct Kubernetes {
     pub workload_function: Option<WorkloadFunction>,
     /// What that function answered for each workload, once it was asked.
     pub workload_names: Option<Vec<String>>,
-    /// The cluster, once somebody asked for it.
+    /// The cluster, once it was needed.
     pub context: Option<KubeContext>,
 }
 
@@ -79,7 +81,7 @@ impl Kubernetes {
         self.custom_deploys.push(deploy);
     }
 
-    /// Adds objects that were declared at a place, which is told as a traceback.
+    /// Adds objects that were declared at a position, given as a traceback.
     ///
     /// # Errors
     /// If one was declared already, and duplicates are not allowed.

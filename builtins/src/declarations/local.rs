@@ -1,4 +1,4 @@
-//! Resources on this machine, as declared.
+//! Declared local resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub struct LocalResource {
     pub dir: String,
     /// Absolute paths whose changes cause an update.
     pub deps: Option<Vec<String>>,
-    /// When it updates, if that is said.
+    /// Its trigger mode, if set.
     pub trigger_mode: Option<TriggerModeArg>,
     /// Whether it updates at start.
     pub auto_init: bool,

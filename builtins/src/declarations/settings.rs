@@ -1,4 +1,4 @@
-//! What a Tiltfile says about the engine, as far as it has said it.
+//! Declared settings of the engine.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings before anything is said.
+    /// The default settings.
     #[must_use]
     pub fn new(request: &Request) -> Self {
         let mut settings = Self::default();
@@ -75,7 +75,7 @@ impl Default for Settings {
 /// Flags that still do something.
 const ACTIVE: &[(&str, bool)] = &[("cluster_refresh", false), ("snapshots", true)];
 
-/// Flags that keep their value whatever a Tiltfile says.
+/// Flags that a Tiltfile cannot change.
 const OBSOLETE: &[(&str, bool)] = &[
     ("bulk_disable_resources", false),
     ("disable_resources", true),

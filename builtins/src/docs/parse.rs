@@ -1,4 +1,4 @@
-//! Reads a chapter of the reference: a heading for each name, its meaning, and a list of its parameters.
+//! Parses a chapter of the reference: a heading for each name, its description, and a list of its parameters.
 
 use super::{Chapter, Entry, Param, Shape};
 

@@ -1,4 +1,4 @@
-//! Prints the reference: for terminals, as Markdown, and as Python stubs that editors can read.
+//! Prints the reference: for terminals, as Markdown, and as Python stubs for editors.
 
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
-//! The reference names what Tiltfiles can really use, and nothing else.
+//! The reference lists exactly the names that Tiltfiles can use.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::*;
-use crate::{Request, dialect, evaluate, host::OsHost};
+use crate::{Request, evaluate, host::OsHost};
 
 /// What evaluating a text ends with.
 fn outcome(text: &str) -> String {
@@ -44,7 +44,7 @@ fn every_list_of_parameters_is_that_of_the_signature() {
 fn every_predeclared_name_is_explained() {
     let explained: BTreeSet<&str> = entries().map(|it| it.name).collect();
     let known: Vec<String> =
-        dialect::globals().build().names().map(|it| it.as_str().to_owned()).collect();
+        builtins_language::globals().build().names().map(|it| it.as_str().to_owned()).collect();
     let of_language = known.iter().filter(|it| !it.starts_with("__"));
     for name in of_language.filter(|it| !["None", "True", "False"].contains(&it.as_str())) {
         assert!(explained.contains(name.as_str()), "{name} is not explained");

@@ -1,11 +1,10 @@
-//! Values of Secrets, which logs must not show.
+//! Collects the values of Secrets, which logs must not show.
 
 use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use engine_formats::kubernetes::{Object, secrets::secret_values};
 use engine_model::Secret;
-
-use crate::kubernetes::{Object, secrets::secret_values};
 
 /// The values of all Secrets, by value. A value that several have is called by the last of them in the order of these
 /// places.

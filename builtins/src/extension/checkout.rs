@@ -1,16 +1,20 @@
 //! Git checkouts of extension repositories, in Tilt's data folder and layout.
 //!
-//! A checkout that is there serves without a network: refreshing it is tried at most once a day and for a
-//! short time only, and its failure is a line of the log. Commands that fail are logged the way Tilt logs them.
+//! An existing checkout works offline: it is refreshed at most once a day, with a short timeout, and a failure is only
+//! logged. Failed commands are logged as in Tilt.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::{
-    golang::{os_error::PathError, path},
-    host::{Command, Host, Level, Output, RunError, add_git_defaults},
-};
+use engine_formats::golang::{os_error::PathError, path};
 
-use super::{data_home, import_path::RepoRoot};
+use crate::host::{Command, Host, Level, Output, RunError, add_git_defaults};
+
+use super::{
+    data_home,
+    error::{CommandError, ExtensionError},
+    import_path::RepoRoot,
+    revision::{Commit, Reference},
+};
 
 /// A checkout younger than this is not refreshed: a reload must not wait for a network.
 const FRESH: Duration = Duration::from_hours(24);
@@ -18,32 +22,32 @@ const FRESH: Duration = Duration::from_hours(24);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The folder of Tilt's that holds all checkouts.
-pub(super) fn modules_dir(host: &dyn Host) -> String {
-    path::join(&[&data_home(host), "tilt-dev", "tilt_modules"])
+///
+/// # Errors
+/// If there is no place for it.
+pub(super) fn modules_dir(host: &dyn Host) -> Result<String, ExtensionError> {
+    Ok(path::join(&[&data_home(host)?, "tilt-dev", "tilt_modules"]))
 }
 
 /// The directory that an import path names, cloned or refreshed as needed.
 pub(super) fn ensure(
     host: &dyn Host,
     import_path: &str,
-    reference: &str,
-) -> Result<String, String> {
-    let modules = modules_dir(host);
+    reference: &Reference,
+) -> Result<String, ExtensionError> {
+    let modules = modules_dir(host)?;
     let dest = path::join(&[&modules, import_path]);
     let exists = match host.stat(&dest) {
         Ok(_) => true,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
         Err(error) => {
-            let why = PathError::new("stat", &dest, &error);
-            return Err(format!("loading download destination: {why}"));
+            return Err(ExtensionError::Destination(PathError::new("stat", &dest, &error)));
         }
     };
-    let found =
-        RepoRoot::of(import_path, |url| quiet_git(host, &modules, &["ls-remote", url]).is_ok());
-    let repo = match found {
+    let repo = match RepoRoot::of(import_path) {
         Ok(repo) => repo,
-        Err(why) if exists => return Err(format!("determining head: {why}")),
-        Err(why) => return Err(download_error(&why)),
+        Err(why) if exists => return Err(ExtensionError::Head(why)),
+        Err(why) => return Err(download_error(why)),
     };
     let root = path::join(&[&modules, &repo.root]);
     let is_git = host.stat(&path::join(&[&root, ".git"])).is_ok();
@@ -56,12 +60,11 @@ pub(super) fn ensure(
         return Ok(dest);
     }
     if !is_git {
-        clone(host, &repo.url, &root).map_err(|why| download_error(&why))?;
+        clone(host, &repo, &root).map_err(download_error)?;
     }
-    host.stat(&dest).map_err(|error| {
-        format!("verifying download destination: {}", PathError::new("stat", &dest, &error))
-    })?;
-    if !reference.is_empty() {
+    host.stat(&dest)
+        .map_err(|error| ExtensionError::Downloaded(PathError::new("stat", &dest, &error)))?;
+    if !reference.is_default() {
         check_out(host, &root, reference)?;
     }
     Ok(dest)
@@ -69,17 +72,21 @@ pub(super) fn ensure(
 
 /// The directory that an import path names, as it was in a commit. It is made once, and needs no network then. It is
 /// beside the checkout, which may be of another commit.
-pub(super) fn pinned(host: &dyn Host, import_path: &str, commit: &str) -> Result<String, String> {
-    let modules = modules_dir(host);
-    let repo =
-        RepoRoot::of(import_path, |url| quiet_git(host, &modules, &["ls-remote", url]).is_ok())?;
+pub(super) fn pinned(
+    host: &dyn Host,
+    import_path: &str,
+    commit: &Commit,
+) -> Result<String, ExtensionError> {
+    let modules = modules_dir(host)?;
+    let repo = RepoRoot::of(import_path)?;
+    let commit = commit.as_str();
     let inside = import_path.strip_prefix(&repo.root).unwrap_or_default();
-    let copy = path::join(&[&data_home(host), "engine", "extensions", &repo.root, commit]);
+    let copy = path::join(&[&data_home(host)?, "engine", "extensions", &repo.root, commit]);
     let dest = path::join(&[&copy, inside]);
     if host.stat(&copy).is_err() {
         let root = path::join(&[&modules, &repo.root]);
         if host.stat(&path::join(&[&root, ".git"])).is_err() {
-            clone(host, &repo.url, &root).map_err(|why| download_error(&why))?;
+            clone(host, &repo, &root).map_err(download_error)?;
         }
         export(host, &root, commit, &copy)?;
     }
@@ -87,12 +94,12 @@ pub(super) fn pinned(host: &dyn Host, import_path: &str, commit: &str) -> Result
 }
 
 /// Copies the files of a commit, which is fetched if it is not there.
-fn export(host: &dyn Host, root: &str, commit: &str, copy: &str) -> Result<(), String> {
+fn export(host: &dyn Host, root: &str, commit: &str, copy: &str) -> Result<(), ExtensionError> {
     let object = format!("{commit}^{{commit}}");
     if quiet_git(host, root, &["cat-file", "-e", &object]).is_err() {
         git(host, root, &["fetch", "origin", commit], None)
             .or_else(|_| git(host, root, &["fetch", "--tags", "origin"], None))
-            .map_err(|why| format!("fetching {commit}: {why}"))?;
+            .map_err(|source| ExtensionError::Fetch { commit: commit.to_owned(), source })?;
     }
     let partial = format!("{copy}.partial-{}", std::process::id());
     run(host, "/", &["mkdir", "-p", &partial], None).map_err(|failure| failure.why)?;
@@ -108,7 +115,7 @@ fn export(host: &dyn Host, root: &str, commit: &str, copy: &str) -> Result<(), S
         // Another engine may have been faster.
         host.stat(copy).map(|_| ()).map_err(|_| {
             report(host, root, &["checkout", commit], &failure);
-            format!("sync to ref {commit}: {}", failure.why)
+            ExtensionError::Sync { reference: commit.to_owned(), source: failure.why }
         })
     })
 }
@@ -117,18 +124,17 @@ fn export(host: &dyn Host, root: &str, commit: &str, copy: &str) -> Result<(), S
 pub(super) fn newest(
     host: &dyn Host,
     import_path: &str,
-    reference: &str,
-) -> Result<String, String> {
-    let modules = modules_dir(host);
-    let repo =
-        RepoRoot::of(import_path, |url| quiet_git(host, &modules, &["ls-remote", url]).is_ok())?;
+    reference: &Reference,
+) -> Result<Commit, ExtensionError> {
+    let modules = modules_dir(host)?;
+    let repo = RepoRoot::of(import_path)?;
     let root = path::join(&[&modules, &repo.root]);
     if host.stat(&path::join(&[&root, ".git"])).is_err() {
-        clone(host, &repo.url, &root)?;
+        clone(host, &repo, &root)?;
     } else {
         git(host, &root, &["fetch", "--quiet", "--tags", "origin"], None)?;
     }
-    let names = match reference {
+    let names = match reference.as_str() {
         "" | "HEAD" => vec!["origin/HEAD".to_owned(), "HEAD".to_owned()],
         name => vec![format!("origin/{name}"), name.to_owned()],
     };
@@ -136,7 +142,11 @@ pub(super) fn newest(
         let object = format!("{name}^{{commit}}");
         said(host, &root, &["git", "rev-parse", "--verify", "--quiet", &object])
     });
-    found.ok_or_else(|| format!("{import_path} has no {reference}"))
+    let found = found.ok_or_else(|| ExtensionError::NoReference {
+        import_path: import_path.to_owned(),
+        reference: reference.as_str().to_owned(),
+    })?;
+    Ok(Commit::try_from(found)?)
 }
 
 /// What a command prints, if it succeeds.
@@ -151,15 +161,15 @@ fn said(host: &dyn Host, dir: &str, argv: &[&str]) -> Option<String> {
     (code.ok()? == 0).then(|| String::from_utf8_lossy(&text).trim().to_owned())
 }
 
-fn download_error(why: &str) -> String {
-    format!("download error: waiting 5s before retrying. Original error: {why}")
+fn download_error(why: impl Into<ExtensionError>) -> ExtensionError {
+    ExtensionError::Download(Box::new(why.into()))
 }
 
 /// Brings an existing checkout to its pinned version, or to the newest one if it is old.
-fn refresh(host: &dyn Host, root: &str, reference: &str) -> Result<(), String> {
-    let pinned = !reference.is_empty() && reference != "HEAD";
+fn refresh(host: &dyn Host, root: &str, reference: &Reference) -> Result<(), ExtensionError> {
+    let pinned = !reference.is_default() && reference.as_str() != "HEAD";
     if pinned {
-        if quiet_git(host, root, &["checkout", "--quiet", reference]).is_ok() {
+        if quiet_git(host, root, &["checkout", "--quiet", reference.as_str()]).is_ok() {
             return Ok(());
         }
         // The version may be newer than the checkout. What fails here fails again below, and is reported then.
@@ -173,9 +183,10 @@ fn refresh(host: &dyn Host, root: &str, reference: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_out(host: &dyn Host, root: &str, reference: &str) -> Result<(), String> {
+fn check_out(host: &dyn Host, root: &str, reference: &Reference) -> Result<(), ExtensionError> {
+    let reference = reference.as_str();
     git(host, root, &["checkout", reference], None)
-        .map_err(|why| format!("sync to ref {reference}: {why}"))
+        .map_err(|source| ExtensionError::Sync { reference: reference.to_owned(), source })
 }
 
 fn is_fresh(host: &dyn Host, root: &str) -> bool {
@@ -187,7 +198,8 @@ fn is_fresh(host: &dyn Host, root: &str) -> bool {
 }
 
 /// Clones beside the destination and moves the result, so that a half-made checkout is never seen.
-fn clone(host: &dyn Host, url: &str, root: &str) -> Result<(), String> {
+fn clone(host: &dyn Host, repo: &RepoRoot, root: &str) -> Result<(), ExtensionError> {
+    let url = &repo.url(|url| quiet_git(host, "/", &["ls-remote", "--", url]).is_ok())?;
     let parent = path::dir(root);
     let partial = format!("{root}.partial-{}", std::process::id());
     run(host, "/", &["mkdir", "-p", &parent], None).map_err(|failure| failure.why)?;
@@ -196,9 +208,9 @@ fn clone(host: &dyn Host, url: &str, root: &str) -> Result<(), String> {
         // What is left of a failed clone is of no use, and of no harm either.
         let _ = run(host, "/", &["rm", "-rf", "--", &partial], None);
         let said = failure.stderr.replace(&partial, root);
-        let failure = Failure { stderr: said, ..failure };
+        let failure = CommandFailure { stderr: said, ..failure };
         report(host, ".", &["clone", "--", url, root], &failure);
-        return Err(failure.why);
+        return Err(failure.why.into());
     }
     match run(host, &parent, &["mv", "-T", &partial, root], None) {
         // Another engine was faster.
@@ -206,12 +218,17 @@ fn clone(host: &dyn Host, url: &str, root: &str) -> Result<(), String> {
             let _ = run(host, "/", &["rm", "-rf", "--", &partial], None);
             Ok(())
         }
-        moved => moved.map_err(|failure| failure.why),
+        moved => Ok(moved.map_err(|failure| failure.why)?),
     }
 }
 
 /// Runs git and logs a failure.
-fn git(host: &dyn Host, dir: &str, args: &[&str], limit: Option<Duration>) -> Result<(), String> {
+fn git(
+    host: &dyn Host,
+    dir: &str,
+    args: &[&str],
+    limit: Option<Duration>,
+) -> Result<(), CommandError> {
     run(host, dir, &[&["git"], args].concat(), limit).map_err(|failure| {
         report(host, dir, args, &failure);
         failure.why
@@ -219,18 +236,17 @@ fn git(host: &dyn Host, dir: &str, args: &[&str], limit: Option<Duration>) -> Re
 }
 
 /// Runs git for a short time, and says nothing.
-fn quiet_git(host: &dyn Host, dir: &str, args: &[&str]) -> Result<(), String> {
-    let dir = if host.stat(dir).is_ok() { dir } else { "/" };
+fn quiet_git(host: &dyn Host, dir: &str, args: &[&str]) -> Result<(), CommandError> {
     run(host, dir, &[&["git"], args].concat(), Some(PATIENCE)).map_err(|failure| failure.why)
 }
 
-/// Why a command failed, and what it said.
-struct Failure {
-    why: String,
+/// Why a command failed, and its output.
+struct CommandFailure {
+    why: CommandError,
     stderr: String,
 }
 
-fn report(host: &dyn Host, dir: &str, args: &[&str], failure: &Failure) {
+fn report(host: &dyn Host, dir: &str, args: &[&str], failure: &CommandFailure) {
     let said = if failure.stderr.is_empty() {
         format!("{}\n", failure.why)
     } else {
@@ -251,7 +267,12 @@ fn command(host: &dyn Host, dir: &str, argv: &[&str]) -> Command {
     }
 }
 
-fn run(host: &dyn Host, dir: &str, argv: &[&str], limit: Option<Duration>) -> Result<(), Failure> {
+fn run(
+    host: &dyn Host,
+    dir: &str,
+    argv: &[&str],
+    limit: Option<Duration>,
+) -> Result<(), CommandFailure> {
     let command = command(host, dir, argv);
     let mut errors = Vec::new();
     let mut keep = |which, bytes: &[u8]| {
@@ -266,11 +287,11 @@ fn run(host: &dyn Host, dir: &str, argv: &[&str], limit: Option<Duration>) -> Re
     let stderr = String::from_utf8_lossy(&errors).into_owned();
     match ran {
         Ok(0) => Ok(()),
-        Ok(code) => Err(Failure { why: format!("exit status {code}"), stderr }),
+        Ok(code) => Err(CommandFailure { why: CommandError::Exit(code), stderr }),
         Err(error @ RunError::NotFound(_)) => {
-            Err(Failure { why: error.to_string(), stderr: String::new() })
+            Err(CommandFailure { why: CommandError::Run(error.to_string()), stderr: String::new() })
         }
-        Err(error) => Err(Failure { why: error.to_string(), stderr }),
+        Err(error) => Err(CommandFailure { why: CommandError::Run(error.to_string()), stderr }),
     }
 }
 

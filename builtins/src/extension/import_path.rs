@@ -1,18 +1,20 @@
-//! Which git repository a URL without its scheme names, by the rules that `go get` once had.
+//! Maps a URL without scheme to a git repository, by the former rules of `go get`.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::golang::quote::quote;
+use super::error::{ImportPathError, Malformation};
 
 /// A repository, and the part of an import path that names it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RepoRoot {
-    /// What git clones.
-    pub url: String,
     /// The import path of the repository's top.
     pub root: String,
+    /// Its address without a scheme.
+    address: String,
+    /// Whether every repository of its site can be had over https.
+    is_known_site: bool,
 }
 
 /// A hosting site, and how paths look there.
@@ -60,67 +62,76 @@ const SYSTEMS: [&str; 5] = [".hg", ".git", ".svn", ".bzr", ".fossil"];
 const SECURE_SCHEMES: [&str; 3] = ["https", "git+ssh", "ssh"];
 
 impl RepoRoot {
-    /// The repository of an import path; `answers` tells whether there is one behind a URL.
-    pub(super) fn of(
-        import_path: &str,
-        mut answers: impl FnMut(&str) -> bool,
-    ) -> Result<Self, String> {
-        check(import_path).map_err(|why| {
-            let quoted = quote(import_path);
-            format!("{import_path}: invalid import path: malformed import path {quoted}: {why}")
-        })?;
+    /// The repository of an import path.
+    pub(super) fn of(import_path: &str) -> Result<Self, ImportPathError> {
+        let path = || import_path.to_owned();
+        check(import_path).map_err(|why| ImportPathError::Malformed { path: path(), why })?;
         if let Some(site) = SITES.iter().find(|it| import_path.starts_with(it.prefix)) {
             let Some(found) = site.pattern.captures(import_path) else {
-                return Err(format!("invalid {} import path {}", site.prefix, quote(import_path)));
+                return Err(ImportPathError::Site { site: site.prefix, path: path() });
             };
             let root = &found["root"];
             if site.bare && SYSTEMS.iter().any(|it| root.ends_with(it)) {
-                return Err(format!("invalid version control suffix in {} path", site.prefix));
+                return Err(ImportPathError::Suffix(site.prefix));
             }
-            return Ok(Self { url: format!("https://{root}"), root: root.to_owned() });
+            let (root, address) = (root.to_owned(), root.to_owned());
+            return Ok(Self { root, address, is_known_site: true });
         }
         let Some(found) = ANY_SERVER.captures(import_path) else {
-            return Err("dynamic lookup required to find mapping".to_owned());
+            return Err(ImportPathError::Dynamic);
         };
         if &found["vcs"] != "git" {
-            return Err(format!("unknown version control system {}", quote(&found["vcs"])));
+            return Err(ImportPathError::System(found["vcs"].to_owned()));
         }
         let repo = &found["repo"];
-        let mut urls = SECURE_SCHEMES.iter().map(|scheme| format!("{scheme}://{repo}"));
-        let url = urls.find(|url| answers(url)).unwrap_or_else(|| format!("git://{repo}"));
-        Ok(Self { url, root: found["root"].to_owned() })
+        if repo.starts_with('-') {
+            return Err(ImportPathError::Host(path()));
+        }
+        let (root, address) = (found["root"].to_owned(), repo.to_owned());
+        Ok(Self { root, address, is_known_site: false })
+    }
+
+    /// What git clones; `answers` tells whether there is a repository behind a URL.
+    pub(super) fn url(
+        &self,
+        mut answers: impl FnMut(&str) -> bool,
+    ) -> Result<String, ImportPathError> {
+        let address = &self.address;
+        let mut urls = SECURE_SCHEMES.iter().map(|scheme| format!("{scheme}://{address}"));
+        urls.find(|url| self.is_known_site || answers(url))
+            .ok_or_else(|| ImportPathError::Unreachable(address.clone()))
     }
 }
 
 /// What is wrong with the form of an import path.
-fn check(path: &str) -> Result<(), String> {
+fn check(path: &str) -> Result<(), Malformation> {
     if path.is_empty() {
-        return Err("empty string".to_owned());
+        return Err(Malformation::Rule("empty string"));
     }
     if path.starts_with('-') {
-        return Err("leading dash".to_owned());
+        return Err(Malformation::Rule("leading dash"));
     }
     if path.contains("//") {
-        return Err("double slash".to_owned());
+        return Err(Malformation::Rule("double slash"));
     }
     if path.ends_with('/') {
-        return Err("trailing slash".to_owned());
+        return Err(Malformation::Rule("trailing slash"));
     }
     path.split('/').try_for_each(check_element)
 }
 
-fn check_element(element: &str) -> Result<(), String> {
+fn check_element(element: &str) -> Result<(), Malformation> {
     if element.is_empty() {
-        return Err("empty path element".to_owned());
+        return Err(Malformation::Rule("empty path element"));
     }
     if element.bytes().all(|it| it == b'.') {
-        return Err(format!("invalid path element {}", quote(element)));
+        return Err(Malformation::Element(element.to_owned()));
     }
     if element.starts_with('.') {
-        return Err("leading dot in path element".to_owned());
+        return Err(Malformation::Rule("leading dot in path element"));
     }
     if element.ends_with('.') {
-        return Err("trailing dot in path element".to_owned());
+        return Err(Malformation::Rule("trailing dot in path element"));
     }
     let is_allowed = |it: char| {
         if it.is_ascii() {
@@ -130,7 +141,7 @@ fn check_element(element: &str) -> Result<(), String> {
         }
     };
     match element.chars().find(|it| !is_allowed(*it)) {
-        Some(found) => Err(format!("invalid char {found:?}")),
+        Some(found) => Err(Malformation::Char(found)),
         None => Ok(()),
     }
 }
@@ -140,10 +151,11 @@ mod tests {
     use super::RepoRoot;
 
     fn check(import_path: &str, answering: &str, expected: Result<(&str, &str), &str>) {
-        let found = RepoRoot::of(import_path, |url| url == answering);
-        let expected = expected
-            .map(|(url, root)| RepoRoot { url: url.to_owned(), root: root.to_owned() })
-            .map_err(str::to_owned);
+        let found = RepoRoot::of(import_path)
+            .and_then(|it| it.url(|url| url == answering).map(|url| (url, it.root)))
+            .map_err(|why| why.to_string());
+        let expected =
+            expected.map(|(url, root)| (url.to_owned(), root.to_owned())).map_err(str::to_owned);
         assert_eq!(found, expected, "{import_path}");
     }
 
@@ -169,9 +181,16 @@ mod tests {
         );
         check(
             "git.example.com/ext.git",
-            "",
-            Ok(("git://git.example.com/ext", "git.example.com/ext.git")),
+            "ssh://git.example.com/ext",
+            Ok(("ssh://git.example.com/ext", "git.example.com/ext.git")),
         );
+        // Nobody can tell whether an answer over `git://` is true.
+        let silence = Err("git.example.com/ext answers neither over https nor over ssh");
+        check("git.example.com/ext.git", "git://git.example.com/ext", silence);
+        check("git.example.com/ext.git", "", silence);
+        // A host that git or ssh would take for an option.
+        let option = "X-oproxy.example.com/ext.git";
+        check(option, "", Err(&format!("invalid host in import path \"{option}\"")));
         // A colon is no character of an import path, although servers may have ports.
         check(
             root,

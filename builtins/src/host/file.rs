@@ -1,4 +1,4 @@
-//! Reads files as people mean it: whole, but neither without end nor without hope.
+//! Reads whole files, but refuses those that never end or would block.
 
 use std::{
     fs::{File, OpenOptions},
@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 512 << 20;
 /// How much is read of a device, which may have no end.
 const MAX_DEVICE_BYTES: u64 = 64 << 20;
 
-/// How long a named pipe may have nobody who writes to it.
+/// How long to wait for a writer of a named pipe.
 const WRITER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How often an idle pipe is looked at.
@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(5);
 /// The bytes of a file.
 ///
 /// # Errors
-/// Besides those of the system: if it is too large, or a pipe that nobody writes to.
+/// Besides those of the system: if it is too large, or a pipe without a writer.
 pub(super) fn read(path: &Path, canceled: &AtomicBool) -> io::Result<Vec<u8>> {
     let metadata = std::fs::metadata(path)?;
     let limit = if metadata.is_file() { MAX_BYTES } else { MAX_DEVICE_BYTES };

@@ -1,12 +1,13 @@
-//! Starts the commands of Tiltfiles: as plain children, unless the host was told otherwise.
+//! Starts the commands of Tiltfiles: as plain children, unless the host is configured otherwise.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, PipeReader, Write},
     os::unix::process::CommandExt,
     process::{Child, Stdio},
     sync::{Mutex, PoisonError},
 };
 
+use engine_model::path::{to_os, to_path};
 use nix::{
     sys::signal::{Signal, killpg},
     unistd::Pid,
@@ -28,9 +29,9 @@ pub struct Launched {
     /// Where its input goes, if it has any.
     pub stdin: Option<Box<dyn Write + Send>>,
     /// Its standard output.
-    pub stdout: Box<dyn Read + Send>,
+    pub stdout: PipeReader,
     /// Its standard error.
-    pub stderr: Box<dyn Read + Send>,
+    pub stderr: PipeReader,
     /// The command itself.
     pub process: Box<dyn Process>,
 }
@@ -43,7 +44,7 @@ impl std::fmt::Debug for Launched {
 
 /// A command that runs.
 pub trait Process: Send + Sync {
-    /// Kills it, with everything it started; also while somebody waits for it.
+    /// Kills it with all its descendants; safe while another thread waits for it.
     fn kill(&self);
     /// Waits for its end, once, and returns its exit code; a command that a signal ended has none.
     ///
@@ -61,12 +62,12 @@ impl Launcher for Plain {
         let stdin = if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
         let (stdout, stdout_writer) = io::pipe()?;
         let (stderr, stderr_writer) = io::pipe()?;
-        let mut child = std::process::Command::new(program)
-            .arg0(&command.argv[0])
-            .args(&command.argv[1..])
-            .current_dir(&command.dir)
+        let mut child = std::process::Command::new(to_os(program))
+            .arg0(to_os(&command.argv[0]))
+            .args(command.argv[1..].iter().map(|it| to_os(it)))
+            .current_dir(to_path(&command.dir))
             .env_clear()
-            .envs(command.env.iter().map(|(name, value)| (name, value)))
+            .envs(command.env.iter().map(|(name, value)| (to_os(name), to_os(value))))
             .stdin(stdin)
             .stdout(stdout_writer)
             .stderr(stderr_writer)
@@ -74,8 +75,8 @@ impl Launcher for Plain {
             .spawn()?;
         Ok(Launched {
             stdin: child.stdin.take().map(|it| Box::new(it) as _),
-            stdout: Box::new(stdout),
-            stderr: Box::new(stderr),
+            stdout,
+            stderr,
             process: Box::new(Group::new(child)),
         })
     }

@@ -1,25 +1,26 @@
 //! This machine as a [`Host`].
 //!
-//! The environment is a copy taken at start: a Tiltfile's changes are seen by later evaluations and by
-//! children, without touching the process, whose environment other threads read.
+//! The environment is a copy taken at start: later evaluations and children see a Tiltfile's changes, but the
+//! environment of the process, which other threads read, stays untouched.
 
 use std::{
-    fs,
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    fs, io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use engine_files::{home_dir, private};
+use engine_model::path::{to_path, to_text};
 use indexmap::IndexMap;
 
 use super::{
-    Command, DirEntry, FileInfo, FileKind, Host, Launcher, Level, Output, RunError, file, launch,
-    process,
+    Command, DirEntry, FileInfo, FileKind, Host, Launcher, Level, Output, RunError, Scratch, file,
+    launch, process, temp_dir,
 };
 
 /// Receives each log call.
@@ -32,10 +33,23 @@ pub struct OsHost {
     canceled: Arc<AtomicBool>,
     running: process::Running,
     launcher: Box<dyn Launcher>,
-    scratch: Mutex<Option<Scratch>>,
-    writes: AtomicU64,
+    scratch: Mutex<Temporary>,
+    /// Where temporary files go, if not where those of this process do.
+    temp_dir: Option<PathBuf>,
     /// Where relative paths begin, if not in the directory of this process.
     dir: PathBuf,
+}
+
+/// Temporary files of a host.
+#[derive(Default)]
+enum Temporary {
+    /// Nobody has asked for one yet.
+    #[default]
+    Unused,
+    /// They are here.
+    In(Scratch),
+    /// They were removed, and no more are needed.
+    Removed,
 }
 
 impl std::fmt::Debug for OsHost {
@@ -57,7 +71,7 @@ impl OsHost {
             running: process::Running::default(),
             launcher: Box::new(launch::Plain),
             scratch: Mutex::default(),
-            writes: AtomicU64::new(0),
+            temp_dir: None,
             dir: PathBuf::new(),
         }
     }
@@ -66,6 +80,12 @@ impl OsHost {
     #[must_use]
     pub fn in_dir(self, dir: PathBuf) -> Self {
         Self { dir, ..self }
+    }
+
+    /// The same machine, with temporary files in a directory that the caller removes.
+    #[must_use]
+    pub fn with_temp_dir(self, dir: PathBuf) -> Self {
+        Self { temp_dir: Some(dir), ..self }
     }
 
     /// The same machine, with commands that are started in another way.
@@ -77,8 +97,8 @@ impl OsHost {
     /// This machine with the environment of this process.
     #[must_use]
     pub fn from_process(log: LogSink) -> Self {
-        let lossy = |it: std::ffi::OsString| it.to_string_lossy().into_owned();
-        let vars = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+        let text = |it: std::ffi::OsString| to_text(&it).into_owned();
+        let vars = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
         Self::new(vars, log)
     }
 
@@ -87,10 +107,11 @@ impl OsHost {
         self.canceled.store(true, Ordering::Relaxed);
     }
 
-    /// Leaves nothing behind: kills the commands that are running and removes temporary files.
+    /// Leaves nothing behind: kills the commands that are running and removes temporary files. There will be no more
+    /// of them, even if the evaluation still goes on.
     pub fn clean_up(&self) {
         self.running.kill();
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take();
+        *self.scratch.lock().unwrap_or_else(PoisonError::into_inner) = Temporary::Removed;
     }
 
     fn run_up_to(
@@ -107,6 +128,10 @@ impl OsHost {
             limit,
         };
         process::run(&program, command, output, &context)
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.dir.join(to_path(path))
     }
 
     /// The path of the program that a command runs.
@@ -134,26 +159,26 @@ pub(crate) fn add_git_defaults(env: &mut IndexMap<String, String>) {
 
 impl Host for OsHost {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        file::read(&self.dir.join(path), &self.canceled)
+        file::read(&self.path(path), &self.canceled)
     }
 
     fn stat(&self, path: &str) -> io::Result<FileInfo> {
-        fs::metadata(self.dir.join(path)).map(|it| file_info(&it))
+        fs::metadata(self.path(path)).map(|it| file_info(&it))
     }
 
     fn lstat(&self, path: &str) -> io::Result<FileInfo> {
-        fs::symlink_metadata(self.dir.join(path)).map(|it| file_info(&it))
+        fs::symlink_metadata(self.path(path)).map(|it| file_info(&it))
     }
 
     fn read_link(&self, path: &str) -> io::Result<String> {
-        fs::read_link(self.dir.join(path)).map(|it| it.to_string_lossy().into_owned())
+        fs::read_link(self.path(path)).map(|it| to_text(&it).into_owned())
     }
 
     fn list(&self, dir: &str) -> io::Result<Vec<DirEntry>> {
         let mut entries = Vec::new();
-        for entry in fs::read_dir(self.dir.join(dir))? {
+        for entry in fs::read_dir(self.path(dir))? {
             let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
+            let name = to_text(&entry.file_name()).into_owned();
             entries.push(DirEntry { name, kind: file_kind(entry.file_type()?) });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -161,35 +186,32 @@ impl Host for OsHost {
     }
 
     fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        let path = self.dir.join(path);
-        let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-        let serial = self.writes.fetch_add(1, Ordering::Relaxed);
-        let partial = parent.join(format!(".partial-{}-{serial}", std::process::id()));
-        let mut file =
-            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
-        let written = file.write_all(bytes).and_then(|()| fs::rename(&partial, &path));
-        if written.is_err() {
-            // The error of the write is the one to report.
-            let _ = fs::remove_file(&partial);
-        }
-        written
+        let path = self.path(path);
+        private::create_dir(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        private::write(&path, bytes)
     }
 
     fn remove(&self, path: &str) -> io::Result<()> {
-        fs::remove_file(self.dir.join(path))
+        fs::remove_file(self.path(path))
     }
 
     fn write_scratch(&self, name: &str, text: &[u8]) -> io::Result<String> {
+        let parent = self.temp_dir.clone().unwrap_or_else(temp_dir);
+        let explained = |why: io::Error| {
+            let text =
+                format!("cannot write to {}: {why}; TMPDIR names another place", parent.display());
+            io::Error::new(why.kind(), text)
+        };
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        if scratch.is_none() {
-            let parent = self.env("TMPDIR").filter(|it| !it.is_empty());
-            *scratch = Some(Scratch::create(Path::new(parent.as_deref().unwrap_or("/tmp")))?);
+        if matches!(*scratch, Temporary::Unused) {
+            *scratch = Temporary::In(Scratch::create_in(&parent).map_err(explained)?);
         }
-        let path = scratch.as_ref().expect("it was just made").0.join(name);
-        let path = path.to_string_lossy().into_owned();
-        self.write(&path, text)?;
-        Ok(path)
+        let Temporary::In(scratch) = &*scratch else {
+            return Err(io::Error::other("the evaluation is over"));
+        };
+        let path = scratch.path().join(name);
+        private::write(&path, text).map_err(explained)?;
+        Ok(to_text(&path).into_owned())
     }
 
     fn current_dir(&self) -> String {
@@ -198,11 +220,16 @@ impl Host for OsHost {
         } else {
             self.dir.clone()
         };
-        dir.to_string_lossy().into_owned()
+        to_text(&dir).into_owned()
     }
 
     fn env(&self, name: &str) -> Option<String> {
         self.env.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    fn home(&self) -> Option<String> {
+        let home = home_dir(self.env("HOME").map(PathBuf::from))?;
+        Some(home.to_string_lossy().into_owned())
     }
 
     fn env_vars(&self) -> Vec<(String, String)> {
@@ -227,13 +254,13 @@ impl Host for OsHost {
 
     fn find_program(&self, name: &str) -> Option<String> {
         if name.contains('/') {
-            return is_executable(Path::new(name)).then(|| name.to_owned());
+            return is_executable(&to_path(name)).then(|| name.to_owned());
         }
         let path = self.env("PATH")?;
         path.split(':')
-            .map(|dir| if dir.is_empty() { PathBuf::from(name) } else { Path::new(dir).join(name) })
+            .map(|dir| to_path(dir).join(&*to_path(name)))
             .find(|it| is_executable(it))
-            .map(|it| it.to_string_lossy().into_owned())
+            .map(|it| to_text(&it).into_owned())
     }
 
     fn run(
@@ -285,31 +312,4 @@ fn file_info(metadata: &fs::Metadata) -> FileInfo {
 
 fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|it| !it.is_dir() && it.permissions().mode() & 0o111 != 0)
-}
-
-/// A private directory that goes away with its owner.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn create(parent: &Path) -> io::Result<Self> {
-        for attempt in 0..100 {
-            let dir = parent.join(format!("tilt-{}-{attempt}", std::process::id()));
-            match fs::create_dir(&dir) {
-                Ok(()) => {
-                    fs::set_permissions(&dir, fs::Permissions::from_mode(0o700))?;
-                    return Ok(Self(dir));
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::Error::from(io::ErrorKind::AlreadyExists))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing can be done about a temporary directory that resists.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

@@ -1,21 +1,29 @@
-//! Runs one command to its end, or until the evaluation is cancelled.
+//! Runs one command until it exits or the evaluation is canceled.
 
 use std::{
     collections::HashMap,
-    io::{Read, Write},
+    io::{self, PipeReader, Read, Write},
+    os::fd::AsFd,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{self, RecvTimeoutError, SyncSender},
     },
     thread,
     time::{Duration, Instant},
 };
 
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+};
+
 use super::{Command, Launcher, Output, Process, RunError};
 
-/// How often a silent command is checked for cancellation.
-const POLL: Duration = Duration::from_millis(20);
+/// How often a silent command is checked for cancellation, in milliseconds.
+const CHECK_AGAIN: u8 = 20;
+
+/// How much output is read at once.
+const OUTPUT_CHUNK: usize = 32 << 10;
 
 /// How much a command may print.
 pub(super) const MAX_OUTPUT: usize = 512 << 20;
@@ -72,8 +80,6 @@ pub(super) struct Context<'a> {
     pub(super) limit: Option<Duration>,
 }
 
-type Chunk = (Output, Vec<u8>);
-
 pub(super) fn run(
     program: &str,
     command: &Command,
@@ -81,19 +87,17 @@ pub(super) fn run(
     context: &Context<'_>,
 ) -> Result<i32, RunError> {
     let started = Instant::now();
-    std::fs::metadata(&command.dir).map_err(RunError::Directory)?;
+    std::fs::metadata(engine_model::path::to_path(&command.dir)).map_err(RunError::Directory)?;
     let launched = context.launcher.launch(program, command);
     let launched =
         launched.map_err(|source| RunError::Start { path: program.to_owned(), source })?;
     let member = context.running.add(launched.process);
-    let (sender, chunks) = mpsc::sync_channel::<Chunk>(16);
-    forward(launched.stdout, Output::Stdout, &sender);
-    forward(launched.stderr, Output::Stderr, &sender);
-    drop(sender);
     feed(launched.stdin, command.stdin.clone());
 
+    let mut pipes = vec![(Output::Stdout, launched.stdout), (Output::Stderr, launched.stderr)];
+    let mut buffer = vec![0; OUTPUT_CHUNK];
     let mut n_bytes = 0;
-    loop {
+    while !pipes.is_empty() {
         let stop = if context.canceled.load(Ordering::Relaxed) {
             Some(RunError::Canceled)
         } else if n_bytes > MAX_OUTPUT {
@@ -106,30 +110,45 @@ pub(super) fn run(
             member.process.wait().map_err(RunError::Io)?;
             return Err(why);
         }
-        match chunks.recv_timeout(POLL) {
-            Ok((which, bytes)) => {
-                n_bytes += bytes.len();
-                output(which, &bytes);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
+        n_bytes += pass_on(&mut pipes, &mut buffer, output).map_err(RunError::Io)?;
     }
     // As in Go, a command that a signal ended has no exit code.
     Ok(member.process.wait().map_err(RunError::Io)?.unwrap_or(-1))
 }
 
-/// Sends what a pipe yields until it is closed by all who hold it.
-fn forward(mut pipe: Box<dyn Read + Send>, which: Output, sender: &SyncSender<Chunk>) {
-    let sender = sender.clone();
-    thread::spawn(move || {
-        let mut buffer = vec![0; 32 * 1024];
-        while let Ok(n_bytes) = pipe.read(&mut buffer) {
-            if n_bytes == 0 || sender.send((which, buffer[..n_bytes].to_vec())).is_err() {
-                break;
+type Pipe = (Output, PipeReader);
+
+/// Passes on what pipes yield, after a short wait for it, and returns how much that was. Drops those
+/// that were closed by all who held them.
+fn pass_on(
+    pipes: &mut Vec<Pipe>,
+    buffer: &mut [u8],
+    output: &mut dyn FnMut(Output, &[u8]),
+) -> io::Result<usize> {
+    let mut fds: Vec<PollFd<'_>> =
+        pipes.iter().map(|it| PollFd::new(it.1.as_fd(), PollFlags::POLLIN)).collect();
+    match poll(&mut fds, PollTimeout::from(CHECK_AGAIN)) {
+        Ok(_) => {}
+        Err(Errno::EINTR) => return Ok(0),
+        Err(errno) => return Err(errno.into()),
+    }
+    let ready: Vec<bool> = fds.iter().map(|it| it.any().unwrap_or(true)).collect();
+    let (mut ready, mut n_bytes) = (ready.into_iter(), 0);
+    pipes.retain_mut(|(which, pipe)| {
+        if ready.next() != Some(true) {
+            return true;
+        }
+        match pipe.read(buffer) {
+            Ok(n_read @ 1..) => {
+                n_bytes += n_read;
+                output(*which, &buffer[..n_read]);
+                true
             }
+            Err(error) => error.kind() == io::ErrorKind::Interrupted,
+            Ok(_) => false,
         }
     });
+    Ok(n_bytes)
 }
 
 fn feed(pipe: Option<Box<dyn Write + Send>>, input: Option<Vec<u8>>) {

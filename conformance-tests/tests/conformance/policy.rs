@@ -29,33 +29,110 @@ const LICENSES: [&str; 10] = [
 
 /// Crates that only one package of the workspace may name, because it guards a boundary.
 const WRAPPERS: [(&str, &[&str]); 17] = [
-    ("starlark", &["builtins"]),
-    ("starlark_syntax", &["builtins"]),
-    ("starlark_derive", &["builtins"]),
-    ("starlark_map", &["builtins"]),
+    ("starlark", &["builtins-language"]),
+    ("starlark_syntax", &["builtins-language"]),
+    ("starlark_derive", &[]),
+    ("starlark_map", &[]),
     ("petgraph", &["engine-core"]),
     ("axum", &["engine"]),
     ("bollard", &["engine-docker"]),
     ("bollard-buildkit-proto", &["engine-docker"]),
-    ("hyper", &["engine", "engine-docker", "engine-kubernetes"]),
+    ("hyper", &["engine", "engine-cli", "engine-docker", "engine-kubernetes"]),
     ("k8s-openapi", &["engine-kubernetes"]),
     ("kube", &["engine-kubernetes"]),
     ("notify", &["engine"]),
     ("rcgen", &["engine"]),
-    ("rustls", &["engine", "engine-docker", "engine-kubernetes"]),
+    ("rustls", &["engine", "engine-cli", "engine-docker", "engine-kubernetes"]),
     ("tar", &["engine-docker"]),
-    ("tokio", &["engine", "engine-docker", "engine-kubernetes"]),
+    ("tokio", &["engine", "engine-api", "engine-cli", "engine-docker", "engine-kubernetes"]),
     ("tonic", &["engine-docker"]),
 ];
 
 /// Packages that stay small, with every crate of other people that they may name.
-const ALLOWED: [(&str, &[&str]); 5] = [
-    ("engine-model", &["serde", "serde_json"]),
+const ALLOWED: [(&str, &[&str]); 10] = [
+    ("engine-json", &["serde_json"]),
+    ("engine-model", &["engine-json", "serde"]),
     ("engine-core", &["engine-model", "petgraph"]),
-    ("engine-formats", &["globset", "regex", "regex-syntax", "serde_json", "thiserror"]),
+    (
+        "engine-formats",
+        &[
+            "base64",
+            "engine-json",
+            "engine-model",
+            "globset",
+            "indexmap",
+            "regex",
+            "regex-syntax",
+            "serde",
+            "sha1",
+            "thiserror",
+        ],
+    ),
+    (
+        "engine-api",
+        &[
+            "engine-formats",
+            "engine-json",
+            "engine-model",
+            "jiff",
+            "json-patch",
+            "serde",
+            "sha2",
+            "thiserror",
+            "tokio",
+            "uuid",
+        ],
+    ),
+    (
+        "builtins-language",
+        &[
+            "allocative",
+            "engine-formats",
+            "num-bigint",
+            "num-traits",
+            "regex",
+            "regex-syntax",
+            "serde",
+            "starlark",
+            "thiserror",
+        ],
+    ),
+    (
+        "engine-cli",
+        &[
+            "base64",
+            "bytes",
+            "clap",
+            "engine-api",
+            "engine-files",
+            "engine-formats",
+            "engine-json",
+            "engine-model",
+            "futures-util",
+            "gotmpl",
+            "http-body-util",
+            "hyper",
+            "hyper-util",
+            "jiff",
+            "json-patch",
+            "memchr",
+            "nix",
+            "rustls",
+            "serde",
+            "tempfile",
+            "thiserror",
+            "tokio",
+            "tokio-rustls",
+            "tokio-tungstenite",
+        ],
+    ),
+    ("engine-files", &["nix", "uuid"]),
     ("engine-helper", &[]),
     ("stdlib", &[]),
 ];
+
+/// Dependencies that no source names, and what they are for.
+const UNNAMED: [(&str, &str, &str); 0] = [];
 
 static METADATA: LazyLock<Value> = LazyLock::new(|| {
     let output = Command::new(env!("CARGO"))
@@ -98,6 +175,122 @@ fn packages_depend_only_on_what_the_architecture_allows() {
 }
 
 #[test]
+fn every_dependency_is_named_by_the_code_that_it_is_for() {
+    for package in packages().filter(|it| is_member(it)) {
+        let name = package["name"].as_str().unwrap();
+        let (code, tests) = code_of(Path::new(package["manifest_path"].as_str().unwrap()));
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let called = dependency["rename"].as_str().or(dependency["name"].as_str()).unwrap();
+            let text = if dependency["kind"] == "dev" { &tests } else { &code };
+            assert!(
+                is_named(text, &called.replace('-', "_"))
+                    || UNNAMED.iter().any(|it| (it.0, it.1) == (name, called)),
+                "`{name}` does not name `{called}` (or only its tests do): drop it, or make it a dev-dependency"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_dependency_of_the_workspace_is_one_of_a_package() {
+    let members = packages().filter(|it| is_member(it));
+    let all = members.flat_map(|it| it["dependencies"].as_array().unwrap());
+    let used: BTreeSet<_> =
+        all.map(|it| it["rename"].as_str().or(it["name"].as_str()).unwrap()).collect();
+    let text = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
+    let (_, list) = text.split_once("[workspace.dependencies]\n").unwrap();
+    let lines = list.lines().take_while(|it| !it.starts_with('['));
+    for name in lines.filter_map(|it| Some(it.split_once(" = ")?.0)) {
+        assert!(used.contains(name), "no package uses `{name}`");
+    }
+}
+
+/// The code of a package without its tests, and all of it with them.
+fn code_of(manifest: &Path) -> (String, String) {
+    let dir = manifest.parent().unwrap();
+    let folders = ["src", "build", "tests"].map(|it| dir.join(it)).into_iter();
+    let files = folders.filter(|it| it.is_dir()).flat_map(|it| sources(&it));
+    let files =
+        files.chain([dir.join("build.rs")]).filter(|it| it.extension() == Some("rs".as_ref()));
+    let (mut code, mut tests) = (String::new(), String::new());
+    for file in files.filter(|it| it.exists()) {
+        let text = fs::read_to_string(&file).unwrap();
+        tests.push_str(&text);
+        let below = file.strip_prefix(dir).unwrap().with_extension("");
+        if !below.components().any(|it| it.as_os_str() == "tests") {
+            // A module of tests is at the end of its file.
+            code.push_str(text.split("#[cfg(test)]\nmod ").next().unwrap());
+        }
+    }
+    (code, tests)
+}
+
+/// Whether code uses a crate: `name::…`, or `use name…`.
+fn is_named(code: &str, name: &str) -> bool {
+    let lines = code.lines().filter(|it| !it.trim_start().starts_with("//"));
+    let is_word = |it: char| it.is_alphanumeric() || it == '_';
+    lines.into_iter().any(|line| {
+        line.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + name.len()..]);
+            let is_used = before.ends_with("use ") && !after.starts_with(is_word);
+            !before.ends_with(is_word)
+                && !before.ends_with("::")
+                && (after.starts_with("::") || is_used)
+        })
+    })
+}
+
+#[test]
+fn uses_of_crates_are_found() {
+    for code in ["use tar;", "use tar::Builder;", "let x = tar::Builder::new();", "#[tar::main]"] {
+        assert!(is_named(code, "tar"), "{code}");
+    }
+    for code in ["use tarpc::X;", "a::tar::b();", "// tar::x", "let tar = 1;", "star::x()"] {
+        assert!(!is_named(code, "tar"), "{code}");
+    }
+}
+
+#[test]
+fn no_json_is_made_of_paths() {
+    // What others call `serde_json` is `engine-json`, whose `json!` takes no paths.
+    for package in packages().filter(|it| is_member(it) && it["name"] != "engine-json") {
+        let mut named = package["dependencies"].as_array().unwrap().iter();
+        assert!(named.all(|it| it["name"] != "serde_json"), "{}", package["name"]);
+    }
+    // A derived `Serialize` would take them.
+    for file in sources(&repository()) {
+        let text = fs::read_to_string(&file).unwrap();
+        for item in serialized_types(&text) {
+            let code = item.lines().filter(|it| !it.trim_start().starts_with("//"));
+            let mut words = code.flat_map(|it| it.split(|it: char| !it.is_alphanumeric()));
+            assert!(words.all(|it| it != "PathBuf" && it != "Path"), "{}: {item}", file.display());
+        }
+    }
+}
+
+/// The declarations of types that derive `Serialize`.
+fn serialized_types(text: &str) -> impl Iterator<Item = &str> {
+    text.split("#[derive(").skip(1).filter_map(|derived| {
+        let (traits, item) = derived.split_once(")]")?;
+        traits.split(',').any(|it| it.trim() == "Serialize").then_some(())?;
+        let mut depth = 0;
+        let end = item.find(|char| {
+            depth += i32::from(char == '{') - i32::from(char == '}');
+            depth == 0 && matches!(char, '}' | ';')
+        });
+        Some(&item[..end.unwrap_or(item.len())])
+    })
+}
+
+#[test]
+fn types_that_are_serialized_are_found() {
+    let text = "#[derive(Debug)]\nstruct A { a: PathBuf }\n#[derive(Debug, Serialize)]\nstruct B { b: u8 }\n\
+                struct C(PathBuf);\n#[derive(\n    Serialize,\n)]\nstruct D(PathBuf);\nstruct E;";
+    let found: Vec<_> = serialized_types(text).map(str::trim).collect();
+    assert_eq!(found, ["struct B { b: u8 ", "struct D(PathBuf)"].map(str::trim));
+}
+
+#[test]
 fn licenses_and_sources_of_dependencies_are_known() {
     for package in packages().filter(|it| !is_member(it)) {
         let name = package["name"].as_str().unwrap();
@@ -135,6 +328,36 @@ fn a_direct_dependency_has_one_version() {
         let found = versions.get(name).map_or(0, BTreeSet::len);
         assert!(found <= 1 || has_second.contains(&name), "{name}: {:?}", versions[name]);
     }
+}
+
+#[test]
+fn second_versions_of_crates_are_listed() {
+    let text = fs::read_to_string(repository().join("deny.toml")).unwrap();
+    let (_, list) = text.split_once("\nskip = [\n").unwrap();
+    let mut skipped: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for line in list.lines().take_while(|it| *it != "]") {
+        let mut words = line.split('"').skip(1).step_by(2);
+        let name = words.next().unwrap();
+        skipped.entry(name).or_default().push(format!("{}.", words.next().unwrap()));
+    }
+    let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for package in packages() {
+        let version = package["version"].as_str().unwrap();
+        versions.entry(package["name"].as_str().unwrap()).or_default().push(version);
+    }
+    for (name, versions) in versions {
+        let skipped = skipped.remove(name).unwrap_or_default();
+        let is_listed = |it: &&&str| skipped.iter().any(|skip| it.starts_with(skip.as_str()));
+        let n_listed = versions.iter().filter(is_listed).count();
+        assert_eq!(
+            n_listed,
+            skipped.len(),
+            "deny.toml skips what is not there: {name} {skipped:?}"
+        );
+        let message = "one of them has to go, or into the list of deny.toml";
+        assert_eq!(n_listed + 1, versions.len(), "{name} {versions:?}: {message}");
+    }
+    assert!(skipped.is_empty(), "deny.toml skips what is not there: {skipped:?}");
 }
 
 #[test]

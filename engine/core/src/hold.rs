@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use engine_model::FilePath;
+
 use crate::resource::ResourceName;
 
 /// Why a resource does not update now.
@@ -26,7 +28,7 @@ pub enum Hold {
     /// Its updates keep changing its own inputs.
     RebuildLoop {
         /// A file that keeps changing.
-        file: Arc<str>,
+        file: FilePath,
         /// The resource that was updating when it changed.
         during: ResourceName,
     },

@@ -1,7 +1,7 @@
 //! Which changed files go into which running containers, and when only a full build helps.
 //!
-//! A [`LiveUpdate`] is told what happens: files changed, an image was built, containers came and went, an
-//! update ended. [`LiveUpdate::step`] answers what is to be done. It reads no file and no clock.
+//! A [`LiveUpdate`] is a part of its resource. The [`World`](crate::World) tells it what happens: files changed, an
+//! image was built, containers came and went, an update ended. [`LiveUpdate::step`] answers what is to be done.
 //!
 //! Changes are remembered until an image that contains them has been built, so a container that is replaced
 //! gets everything since that build. For each container, changes are in it, on their way, or pending; see
@@ -9,6 +9,7 @@
 
 mod ahead;
 mod container;
+mod definition;
 mod failure;
 mod paths;
 mod plan;
@@ -19,32 +20,30 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use engine_model::{FilePath, IgnoreDef};
 
 pub use container::{Container, ContainerState, ContainerStatus, Observed, Waiting};
-pub use failure::{Failed, Failure, FailureReason, RunEnd, RunError, permission_denied};
-pub use plan::{Action, ContentHash, Copy, Mapping, Outcome, Run, SyncId, Update};
-pub use rules::{Root, Rules};
+pub use definition::{Definition, Selector, UpdateMode};
+pub use failure::{Failed, Failure, FailureReason, ListError, RunEnd, RunError, permission_denied};
+pub(crate) use paths::below;
+pub use plan::{ContainerCommand, Mapping, Outcome, SyncId, SyncPlan, SyncStep};
+pub use rules::{Root, Roots, Rules};
 
+use ahead::Ahead;
 use container::{Mark, Tracked, TrackedFailure};
 
 use crate::time::Time;
 
-/// When containers are updated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UpdateMode {
-    /// As soon as files change.
-    #[default]
-    Auto,
-    /// When somebody asks.
-    Manual,
-}
-
 /// What was found at a path after it changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// A file, a link or a directory, with a digest if somebody made one.
-    Present(Option<ContentHash>),
+    /// A file, a link or a directory.
+    Present,
     /// Nothing.
     Absent,
 }
@@ -59,30 +58,38 @@ pub struct Status {
 }
 
 /// One live update of a resource: its rules, and all that is known about files and containers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LiveUpdate {
     rules: Rules,
     mode: UpdateMode,
+    selector: Selector,
+    ignores: Arc<[IgnoreDef]>,
     /// The directory that messages name files relative to.
-    cwd: Arc<str>,
+    cwd: FilePath,
     is_triggered: bool,
+    /// Whether an update was canceled, so that nothing is copied before the next one.
+    is_held: bool,
     sources: BTreeMap<Arc<str>, Source>,
+    /// What was found at the local paths of its sync steps when somebody last looked.
+    roots: Roots,
+    ahead: Ahead,
     /// When what runs was deployed, for sources without an image.
     deployed: Option<Time>,
     observed: Vec<Observed>,
     tracked: BTreeMap<Container, Tracked>,
     listing: Listing,
     last_mark: Mark,
-    last_id: u64,
+    /// Updates of containers that have not ended, also of containers that are gone.
+    syncing: BTreeSet<SyncId>,
     status: Status,
 }
 
 /// What is remembered of the files of one image.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Source {
     /// When the build of the current image began.
     built: Option<Time>,
-    changes: BTreeMap<Arc<str>, Change>,
+    changes: BTreeMap<FilePath, Change>,
 }
 
 /// The last change of a path.
@@ -96,7 +103,7 @@ struct Change {
 }
 
 /// The list of all files, for containers that get all of them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 enum Listing {
     #[default]
     None,
@@ -105,7 +112,7 @@ enum Listing {
     /// It has all changes up to the mark.
     Done {
         mark: Mark,
-        result: Result<Arc<[Arc<str>]>, String>,
+        result: Result<Arc<[FilePath]>, ListError>,
         /// Whether a step has seen it. A list that is used at once may lack the newest changes, which then
         /// follow; otherwise somebody who saves all the time would keep it from ever being used.
         is_used: bool,
@@ -113,18 +120,18 @@ enum Listing {
 }
 
 impl LiveUpdate {
-    /// A live update that knows of no files and no containers yet. Its sources are the file watches of its
-    /// image and of those below it. Messages name files relative to `cwd`.
+    /// A live update that knows of no files and no containers yet. Messages name files relative to `cwd`.
     #[must_use]
-    pub fn new(rules: Rules, mode: UpdateMode, sources: &[Arc<str>], cwd: &str) -> Self {
-        let sources = sources.iter().map(|it| (Arc::clone(it), Source::default())).collect();
-        Self { rules, mode, sources, cwd: cwd.into(), ..Self::default() }
+    pub fn new(definition: Definition, cwd: FilePath) -> Self {
+        let mut new = Self { cwd, ..Self::default() };
+        new.redefine(definition);
+        new
     }
 
-    /// The rules.
+    /// Which containers it is for.
     #[must_use]
-    pub fn rules(&self) -> &Rules {
-        &self.rules
+    pub fn selector(&self) -> &Selector {
+        &self.selector
     }
 
     /// How it does, as of the last step.
@@ -133,13 +140,34 @@ impl LiveUpdate {
         &self.status
     }
 
+    /// What its sources leave out.
+    pub(crate) fn ignores(&self) -> &Arc<[IgnoreDef]> {
+        &self.ignores
+    }
+
+    /// The local paths of its sync steps.
+    pub(crate) fn sync_roots(&self) -> impl Iterator<Item = &FilePath> {
+        self.rules.syncs().iter().map(|it| &it.local)
+    }
+
+    /// Whether it is for files of a target.
+    pub(crate) fn has_source(&self, target: &str) -> bool {
+        self.sources.contains_key(target)
+    }
+
+    /// Whether an update of containers has not ended.
+    pub(crate) fn is_syncing(&self) -> bool {
+        !self.syncing.is_empty()
+    }
+
     /// The Tiltfile says something else. With other rules nothing is known about containers any more: what
     /// changed since the last build is copied again.
-    pub fn redefine(&mut self, rules: Rules, mode: UpdateMode, sources: &[Arc<str>]) {
-        self.mode = mode;
+    pub fn redefine(&mut self, definition: Definition) {
+        let Definition { rules, mode, sources, selector, ignores } = definition;
+        (self.mode, self.selector, self.ignores) = (mode, selector, ignores);
         self.sources.retain(|name, _| sources.contains(name));
         for source in sources {
-            self.sources.entry(Arc::clone(source)).or_default();
+            self.sources.entry(source).or_default();
         }
         if self.rules != rules {
             self.rules = rules;
@@ -148,13 +176,20 @@ impl LiveUpdate {
         }
     }
 
+    /// Somebody has looked at the local paths of sync steps.
+    pub fn roots_found(&mut self, roots: &Roots) {
+        let found = self.sync_roots().filter_map(|it| Some((it.clone(), roots.get(it)?.clone())));
+        self.roots = found.collect();
+    }
+
     /// Paths of a source have changed.
     pub fn files_changed(
         &mut self,
         source: &Arc<str>,
         at: Time,
-        files: impl IntoIterator<Item = (Arc<str>, Found)>,
+        files: impl IntoIterator<Item = (FilePath, Found)>,
     ) {
+        self.ahead.clear();
         self.last_mark.0 += 1;
         let mark = self.last_mark;
         let source = self.sources.entry(Arc::clone(source)).or_default();
@@ -164,12 +199,14 @@ impl LiveUpdate {
 
     /// The current image of a source has all changes from before this time, when its build began.
     pub fn image_built(&mut self, source: &Arc<str>, began: Time) {
+        self.is_held = false;
         self.sources.entry(Arc::clone(source)).or_default().built = Some(began);
     }
 
     /// The current image of a source is one that was built earlier: when somebody looked, its inputs were as they
     /// were then. Only containers that files were copied into since may lack changes from before.
     pub fn image_kept(&mut self, source: &Arc<str>, looked: Time, now: Time) {
+        self.is_held = false;
         let changes =
             self.sources.get_mut(source).into_iter().flat_map(|it| it.changes.values_mut());
         for change in changes.filter(|it| it.at.is_before(looked, now)) {
@@ -180,9 +217,10 @@ impl LiveUpdate {
         }
     }
 
-    /// What runs was deployed from this time on.
-    pub fn deployed(&mut self, began: Time) {
-        self.deployed = Some(began);
+    /// What runs was deployed, from this time on if it is known.
+    pub fn deployed(&mut self, began: Option<Time>) {
+        self.is_held = false;
+        self.deployed = began.or(self.deployed);
     }
 
     /// These are the containers that it is for, all of them, in order.
@@ -197,25 +235,46 @@ impl LiveUpdate {
         }
     }
 
-    /// Whether somebody has asked for an update that has not been done yet.
-    pub fn set_triggered(&mut self, is_triggered: bool) {
+    /// An update begins that somebody has asked for, or that only files have caused.
+    pub fn begin(&mut self, is_triggered: bool) {
         self.is_triggered = is_triggered;
+        self.is_held = false;
     }
 
-    /// The answer to [`Action::ListFiles`]: the files, or what is wrong.
-    pub fn files_listed(&mut self, result: Result<Vec<Arc<str>>, String>) {
+    /// An update was canceled.
+    pub fn hold(&mut self) {
+        self.is_held = true;
+        self.ahead.clear();
+    }
+
+    /// The answer to [`SyncStep::ListFiles`]: the files, or what is wrong.
+    pub fn files_listed(&mut self, result: Result<Vec<FilePath>, ListError>) {
         if let Listing::Requested(mark) = self.listing {
             self.listing = Listing::Done { mark, result: result.map(Into::into), is_used: false };
         }
     }
 
-    /// An update of a container has ended. What is not known any more is ignored.
-    pub fn sync_ended(&mut self, id: SyncId, container: &Container, outcome: Outcome) {
+    /// An update of containers has ended; says what went wrong with a command. What is not known any more is ignored.
+    pub fn sync_ended(&mut self, id: SyncId, ended: Vec<(Container, Outcome)>) -> Option<String> {
+        if !self.syncing.remove(&id) {
+            return None;
+        }
+        let mut last_error = None;
+        for (container, outcome) in ended {
+            if let Outcome::Synced { exec_error: Some(error) } = &outcome {
+                last_error = Some(error.clone());
+            }
+            self.container_ended(id, &container, outcome);
+        }
+        last_error
+    }
+
+    fn container_ended(&mut self, id: SyncId, container: &Container, outcome: Outcome) {
         let Some(tracked) = self.tracked.get_mut(container) else { return };
         let Some(flight) = tracked.flight.take_if(|it| it.id == id) else { return };
         match outcome {
-            Outcome::Synced { sent, exec_error } => {
-                tracked.arrive(&flight, sent);
+            Outcome::Synced { exec_error } => {
+                tracked.arrive(&flight);
                 tracked.exec_error = exec_error;
             }
             Outcome::Failed(error) => {
@@ -226,23 +285,26 @@ impl LiveUpdate {
         }
     }
 
-    /// What is to be done now; `roots` says what is found at each of [`Rules::syncs`].
-    pub fn step(&mut self, now: Time, roots: &[Root]) -> Vec<Action> {
+    /// What is to be done now, with the number of the latest update of containers; nothing is known while it is held.
+    pub fn step(&mut self, now: Time, latest: &mut SyncId) -> Option<Vec<SyncStep>> {
+        if self.is_held {
+            return None;
+        }
         self.forget_what_is_built(now);
-        let mut actions = Vec::new();
+        let mut steps = Vec::new();
         if self.needs_list() {
             self.listing = Listing::Requested(self.last_mark);
-            actions.push(Action::ListFiles);
+            steps.push(SyncStep::ListFiles);
         }
-        match self.survey(now, roots) {
-            Ok((updates, containers)) => {
+        match self.survey(now) {
+            Ok((ready, containers)) => {
                 self.status = Status { containers, failed: None };
-                actions.extend(self.start(updates));
+                steps.extend(self.start(ready, latest));
             }
-            Err(failure) => actions.extend(self.fail(now, failure)),
+            Err(failure) => steps.extend(self.fail(now, failure)),
         }
         self.put_list_aside();
-        actions
+        Some(steps)
     }
 
     /// An image has what changed before its build began. Such changes are forgotten, and so are failures
@@ -282,8 +344,8 @@ impl LiveUpdate {
         self.rules.has_initial_sync && !has_mark
     }
 
-    /// The live update gives way to a full build; the action says so when that is news.
-    fn fail(&mut self, now: Time, failure: Failure) -> Option<Action> {
+    /// The live update gives way to a full build; the step says so when that is news.
+    fn fail(&mut self, now: Time, failure: Failure) -> Option<SyncStep> {
         let last = self.status.failed.take();
         let is_news = last.as_ref().is_none_or(|it| it.failure != failure);
         let since = match last {
@@ -292,6 +354,6 @@ impl LiveUpdate {
         };
         let failed = Failed { failure, since };
         self.status = Status { containers: Vec::new(), failed: Some(failed.clone()) };
-        is_news.then_some(Action::FallBack(failed))
+        is_news.then_some(SyncStep::FallBack(failed))
     }
 }

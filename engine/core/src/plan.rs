@@ -7,10 +7,10 @@ use engine_model::Manifest;
 use crate::{
     hold::Hold,
     resource::{Resource, ResourceName},
-    scheduler::{Action, Event, Loaded, Scheduler, invalidates},
     status::RuntimeStatus,
     tiltfile::{LoadId, MAIN},
     time::Time,
+    world::{Action, Event, Loaded, World, invalidates},
 };
 
 /// What a first run would do.
@@ -26,15 +26,15 @@ pub struct FirstRun {
     pub disabled: Vec<ResourceName>,
 }
 
-/// What a first run of these resources would do: the scheduler itself decides, and nothing happens.
+/// What a first run of these resources would do: the world itself decides, and nothing happens.
 #[must_use]
 pub fn first_run(loaded: Loaded) -> FirstRun {
-    let mut scheduler = Scheduler::default();
+    let mut world = World::default();
     let mut now = Time(0);
     let added = Event::TiltfileAdded { name: MAIN.into(), args: Vec::new() };
-    let mut next: Vec<Action> = scheduler.step(now, added);
+    let mut next: Vec<Action> = world.step(now, added).actions;
     for cluster in ["default", "docker"] {
-        next.extend(scheduler.step(now, Event::ClusterChanged { cluster, is_usable: true }));
+        next.extend(world.step(now, Event::ClusterChanged { cluster, is_usable: true }).actions);
     }
     let mut loaded = Some(loaded);
     let mut plan = FirstRun::default();
@@ -42,11 +42,11 @@ pub fn first_run(loaded: Loaded) -> FirstRun {
         now = now.plus_millis(1);
         let actions = std::mem::take(&mut next);
         for event in actions.into_iter().flat_map(|it| outcome(it, &mut loaded, &mut plan)) {
-            next.extend(scheduler.step(now, event));
+            next.extend(world.step(now, event).actions);
         }
     }
     let ran: HashSet<&ResourceName> = plan.updates.iter().collect();
-    for resource in scheduler.resources().iter().filter(|it| !ran.contains(&it.name)) {
+    for resource in world.resources().iter().filter(|it| !ran.contains(&it.name)) {
         let name = Arc::clone(&resource.name);
         match &resource.hold {
             _ if resource.is_disabled() => plan.disabled.push(name),
@@ -71,19 +71,28 @@ fn outcome(action: Action, loaded: &mut Option<Loaded>, plan: &mut FirstRun) -> 
                 status: RuntimeStatus::Ok,
                 is_satisfied: true,
                 error: None,
-                pod: None,
             };
             vec![Event::UpdateEnded { id, error: None }, observed]
         }
         Action::StartServe { id, .. } => {
-            vec![Event::ServeStarted { id, pid: 1 }, Event::ServeReady { id, is_ready: true }]
+            vec![
+                Event::ServeStarted { id, pid: 1, at: Time::default() },
+                Event::ServeReady { id, is_ready: true },
+            ]
         }
         Action::CancelLoad { .. }
         | Action::CancelUpdate { .. }
+        | Action::ListFiles { .. }
+        | Action::StartSync { .. }
+        | Action::SendAhead { .. }
+        | Action::CancelSync { .. }
+        | Action::Kubernetes(_)
         | Action::StopServe { .. }
-        | Action::Switched { .. }
         | Action::Removed { .. }
-        | Action::DeclaredTwice { .. } => Vec::new(),
+        | Action::DeclaredTwice { .. }
+        | Action::FindContainers { .. }
+        | Action::Object(_)
+        | Action::Docker(_) => Vec::new(),
     }
 }
 
@@ -104,15 +113,15 @@ pub struct Reload {
 
 /// What another load of a Tiltfile would change.
 #[must_use]
-pub fn reload(scheduler: &Scheduler, tiltfile: &str, manifests: &[Manifest]) -> Reload {
+pub fn reload(world: &World, tiltfile: &str, manifests: &[Manifest]) -> Reload {
     let mut plan = Reload::default();
     let names: HashSet<&str> = manifests.iter().map(|it| it.name.as_str()).collect();
     let is_gone = |it: &&Resource| &*it.tiltfile == tiltfile && !names.contains(&*it.name);
-    let gone = scheduler.resources().iter().filter(is_gone);
+    let gone = world.resources().iter().filter(is_gone);
     plan.removed = gone.map(|it| Arc::clone(&it.name)).collect();
     for manifest in manifests {
         let name: ResourceName = manifest.name.as_str().into();
-        match scheduler.resource(&name) {
+        match world.resource(&name) {
             None => plan.added.push(name),
             Some(resource) if !invalidates(&resource.manifest, manifest) => {
                 plan.unchanged.push(name);

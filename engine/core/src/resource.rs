@@ -1,10 +1,26 @@
 //! What is known of one resource: its manifest, its updates, its server, and what it waits for.
 
-use std::{collections::VecDeque, sync::Arc};
+pub mod workload;
 
-use engine_model::{DeployTarget, LocalTarget, Manifest, PodReadiness, TriggerMode};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
 
-use crate::{hold::Hold, reason::Reason, status::RuntimeStatus, time::Time};
+use engine_model::{
+    DeployTarget, FilePath, KubernetesTarget, LocalTarget, Manifest, PodReadiness, TriggerMode,
+};
+
+use crate::{
+    changed::ChangedFiles, hold::Hold, image::ImageBuild, live_update::LiveUpdate,
+    objects::CmdPhase, reason::Reason, status::RuntimeStatus, time::Time,
+};
+
+mod service;
+
+pub(crate) use service::ContainerRun;
+pub use service::{Applied, ApplyError, Service};
+pub use workload::Workload;
 
 /// A resource's name.
 pub type ResourceName = Arc<str>;
@@ -13,12 +29,37 @@ pub type ResourceName = Arc<str>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpdateId(pub u64);
 
+impl UpdateId {
+    /// The span of its log.
+    #[must_use]
+    pub fn span(self) -> String {
+        format!("build:{}", self.0)
+    }
+}
+
 /// Which run of a server; later ones have higher numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServeId(pub u64);
 
+impl ServeId {
+    /// The span of its log.
+    #[must_use]
+    pub fn span(self) -> String {
+        format!("localserve:{}", self.0)
+    }
+
+    /// The API object of its command.
+    #[must_use]
+    pub fn object(self, resource: &str) -> String {
+        format!("{resource}-serve-{}", self.0)
+    }
+}
+
 /// So many finished updates are remembered.
 pub const HISTORY: usize = 2;
+
+/// So many changed files of something that has ended are remembered; nobody needs them but people.
+pub const LISTED: usize = 1_000;
 
 /// Whether a resource takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +105,7 @@ pub struct ChangedFile {
     /// The part, such as `local:web`.
     pub target: Arc<str>,
     /// The file.
-    pub path: Arc<str>,
+    pub path: FilePath,
     /// When the change was seen.
     pub at: Time,
     /// The update that may have made the change itself.
@@ -88,7 +129,7 @@ pub struct ConfigChange {
     /// Since when.
     pub at: Time,
     /// The files that made the Tiltfile run.
-    pub files: Vec<Arc<str>>,
+    pub files: Vec<FilePath>,
 }
 
 /// An update, running or finished.
@@ -100,10 +141,12 @@ pub struct Update {
     pub reason: Reason,
     /// When it started.
     pub started: Time,
-    /// The files that changed, those of the Tiltfile first.
-    pub files: Vec<Arc<str>>,
-    /// What it consumes.
+    /// The files that changed, those of the Tiltfile first; none any more when it has ended.
+    pub files: Vec<FilePath>,
+    /// What it consumes; the first [`LISTED`] when it has ended.
     pub changes: Vec<ChangedFile>,
+    /// How many more there were.
+    pub n_unlisted: usize,
     /// The change of the Tiltfile that it consumes.
     pub config: Option<ConfigChange>,
     /// The dependency whose readiness let it start, if it waited for one.
@@ -118,6 +161,17 @@ pub struct Update {
     pub is_forgotten: bool,
     /// Whether running containers take the changes.
     pub is_live: bool,
+}
+
+impl Update {
+    /// It has ended, and is remembered for those who ask.
+    pub(crate) fn end(&mut self, end: UpdateEnd) {
+        self.end = Some(end);
+        self.files = Vec::new();
+        self.n_unlisted = self.changes.len().saturating_sub(LISTED);
+        self.changes.truncate(LISTED);
+        self.changes.shrink_to_fit();
+    }
 }
 
 /// How an update ended.
@@ -138,42 +192,34 @@ pub struct Server {
     pub(crate) target: Arc<LocalTarget>,
     /// The update it was started after.
     pub(crate) after: Option<UpdateId>,
-    /// How far it is.
-    pub phase: ServerPhase,
+    /// How far its command is.
+    pub phase: CmdPhase,
     /// Whether it has been asked to stop.
     pub is_stopping: bool,
-}
-
-/// How far a server is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerPhase {
-    /// It is being started.
-    Starting,
-    /// It runs.
-    Running {
-        /// Its process.
-        pid: u32,
-        /// Since when.
-        since: Time,
-        /// Whether it says that it is ready.
-        is_ready: bool,
-    },
-    /// It has ended.
-    Ended {
-        /// Its process; 0 if it never ran.
-        pid: u32,
-        /// When it started.
-        since: Time,
-        /// When it ended.
-        at: Time,
-    },
 }
 
 impl Server {
     /// Whether its process may still be there.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        !matches!(self.phase, ServerPhase::Ended { .. })
+        !matches!(self.phase, CmdPhase::Ended { .. })
+    }
+
+    /// Whether it runs and is ready; without a probe, to run is to be ready.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        match self.phase {
+            CmdPhase::Running { is_ready, .. } => is_ready || self.target.readiness_probe.is_none(),
+            CmdPhase::New | CmdPhase::Starting | CmdPhase::AwaitsClick | CmdPhase::Ended { .. } => {
+                false
+            }
+        }
+    }
+
+    /// The name of the API object of its command.
+    #[must_use]
+    pub fn object(&self, resource: &str) -> String {
+        self.id.object(resource)
     }
 }
 
@@ -197,7 +243,7 @@ pub struct Resource {
     /// Finished updates, newest first.
     pub history: VecDeque<Update>,
     /// Changes that no update has begun to consume.
-    pub pending: Vec<ChangedFile>,
+    pub pending: ChangedFiles,
     /// The Tiltfile said something else, and no update has begun to consume that.
     pub config_change: Option<ConfigChange>,
     /// Since when an update is to run again that failed because its cluster went away.
@@ -214,18 +260,28 @@ pub struct Resource {
     pub(crate) last_good: Option<UpdateId>,
     /// When it last became ready, or succeeded; dependents start after the first time.
     pub last_ready: Option<Time>,
+    /// The latest run of its update command.
+    pub update_cmd: CmdPhase,
     /// Its server.
     pub server: Option<Server>,
     /// The process of its latest server.
     pub last_pid: u32,
+    /// Its Compose service, from the first time that something is known of it.
+    pub service: Option<Service>,
+    /// Builds of its images, by image map.
+    pub(crate) builds: BTreeMap<String, ImageBuild>,
     /// What executors of clusters and Compose say about it.
     pub observed: Option<RuntimeStatus>,
     /// What is wrong with what it deployed, in its executor's words.
     pub runtime_error: Option<String>,
     /// Its newest pod, if it has any.
     pub pod: Option<PodSummary>,
-    /// Parts whose changes its containers can take while they run.
-    pub(crate) live_targets: Arc<[Arc<str>]>,
+    /// What it has deployed to a cluster, once an update has begun to.
+    pub workload: Option<Workload>,
+    /// How its containers take changes while they run, by name.
+    pub live_updates: BTreeMap<Arc<str>, LiveUpdate>,
+    /// What went wrong with a command in a container since its last live update began.
+    pub(crate) exec_error: Option<String>,
     /// Its containers could not take a change; nothing but a good build helps.
     pub(crate) is_live_broken: bool,
     /// What it waits for.
@@ -240,7 +296,6 @@ pub struct Resource {
 
 impl Resource {
     pub(crate) fn new(manifest: Arc<Manifest>, tiltfile: ResourceName) -> Self {
-        let live_targets = live_targets(&manifest);
         Self {
             name: manifest.name.as_str().into(),
             local: local_of(&manifest),
@@ -250,7 +305,7 @@ impl Resource {
             enable: EnableState::Pending,
             current: None,
             history: VecDeque::new(),
-            pending: Vec::new(),
+            pending: ChangedFiles::default(),
             config_change: None,
             cut_off: None,
             retry: None,
@@ -259,12 +314,17 @@ impl Resource {
             last_success: None,
             last_good: None,
             last_ready: None,
+            update_cmd: CmdPhase::New,
             server: None,
             last_pid: 0,
+            service: None,
+            builds: BTreeMap::new(),
             observed: None,
             runtime_error: None,
             pod: None,
-            live_targets,
+            workload: None,
+            live_updates: BTreeMap::new(),
+            exec_error: None,
             is_live_broken: false,
             hold: None,
             missing_deps: Arc::default(),
@@ -291,6 +351,15 @@ impl Resource {
         self.current.is_some() || !self.history.is_empty()
     }
 
+    /// What it deploys to a cluster, if it does.
+    #[must_use]
+    pub fn kubernetes_target(&self) -> Option<&KubernetesTarget> {
+        match &self.manifest.deploy_target {
+            DeployTarget::Kubernetes(target) => Some(target),
+            DeployTarget::Local(_) | DeployTarget::Compose(_) => None,
+        }
+    }
+
     /// Whether it is switched off.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
@@ -300,7 +369,8 @@ impl Resource {
     /// Whether something changed that no finished update has consumed.
     #[must_use]
     pub fn has_pending_changes(&self) -> bool {
-        self.pending_since().is_some()
+        let current = self.current.as_ref().filter(|it| !it.is_forgotten);
+        self.is_waiting() || current.is_some_and(|it| !it.changes.is_empty() || it.config.is_some())
     }
 
     /// Since when something has been waiting for an update.
@@ -316,6 +386,14 @@ impl Resource {
     fn waiting_times(&self) -> impl Iterator<Item = Time> {
         let of_config = self.config_change.as_ref().map(|it| it.at);
         self.pending.iter().map(|it| it.at).chain(of_config).chain(self.cut_off).chain(self.retry)
+    }
+
+    /// Whether something waits that no update has begun to consume.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.pending.is_empty()
+            || self.config_change.is_some()
+            || self.cut_off.is_some()
+            || self.retry.is_some()
     }
 
     /// Since when something has been waiting that no update has begun to consume.
@@ -372,6 +450,12 @@ impl Resource {
         }
     }
 
+    /// The local paths of the sync steps of its live updates.
+    #[must_use]
+    pub fn sync_roots(&self) -> BTreeSet<FilePath> {
+        self.live_updates.values().flat_map(LiveUpdate::sync_roots).cloned().collect()
+    }
+
     /// What it waits for at first.
     pub fn dependencies(&self) -> impl Iterator<Item = &str> {
         self.manifest.resource_dependencies.iter().flatten().map(String::as_str)
@@ -384,11 +468,4 @@ pub(crate) fn local_of(manifest: &Manifest) -> Option<Arc<LocalTarget>> {
         DeployTarget::Local(target) => Some(Arc::new(target.as_ref().clone())),
         DeployTarget::Kubernetes(_) | DeployTarget::Compose(_) => None,
     }
-}
-
-/// The images with a live update, and those that they are built from.
-pub(crate) fn live_targets(manifest: &Manifest) -> Arc<[Arc<str>]> {
-    let images = manifest.image_targets.as_deref().unwrap_or_default();
-    let live = images.iter().filter(|it| it.live_update_reconciler);
-    live.flat_map(|it| it.with_bases(images)).map(|it| Arc::from(it.id())).collect()
 }

@@ -1,13 +1,14 @@
 //! What `ci` waits for, and how it ends.
 
-use engine_model::{DeployTarget, GoDuration, PodReadiness};
+use engine_model::{DeployTarget, GoDuration, PodReadiness, spec::CiLimits};
 
 use crate::{
-    resource::{PodPhase, Resource, ServerPhase},
-    scheduler::Scheduler,
+    objects::CmdPhase,
+    resource::{PodPhase, Resource, Server},
     status::RuntimeStatus,
     tiltfile::{MAIN, Tiltfile},
     time::Time,
+    world::World,
 };
 
 /// Whether a target comes to an end by itself.
@@ -100,9 +101,9 @@ pub struct Target {
 
 /// All targets, sorted by name. Pods that fail may recover for as long as `grace` says.
 #[must_use]
-pub fn targets(scheduler: &Scheduler, grace: GoDuration, now: Time) -> Vec<Target> {
-    let mut targets: Vec<Target> = scheduler.tiltfile(MAIN).map(of_tiltfile).into_iter().collect();
-    for resource in scheduler.resources() {
+pub fn targets(world: &World, grace: GoDuration, now: Time) -> Vec<Target> {
+    let mut targets: Vec<Target> = world.tiltfile(MAIN).map(of_tiltfile).into_iter().collect();
+    for resource in world.resources() {
         targets.extend(update_target(resource));
         targets.extend(runtime_target(resource, grace, now));
     }
@@ -254,14 +255,16 @@ fn service_state(resource: &Resource) -> TargetState {
 fn serve_target(resource: &Resource) -> Target {
     let will_run = resource.is_auto_init() || resource.has_started_once();
     let last_ready = resource.last_ready;
-    let state = match resource.server.as_ref().map(|it| (it.phase, it.is_stopping)) {
-        Some((ServerPhase::Running { since, is_ready, .. }, _)) => {
+    let server = resource.server.as_ref();
+    let state = match server.map(|it| (&it.phase, it.is_stopping)) {
+        Some((&CmdPhase::Running { since, .. }, _)) => {
+            let is_ready = server.is_some_and(Server::is_ready);
             TargetState::Active { since: Some(since), is_ready, last_ready }
         }
-        Some((ServerPhase::Ended { pid, since, at }, false)) => TargetState::Terminated {
-            since: Some(since),
-            at: Some(at),
-            error: Some(format!("Process {pid} exited with non-zero status")),
+        Some((CmdPhase::Ended { end, .. }, false)) => TargetState::Terminated {
+            since: Some(end.started.unwrap_or(end.finished)),
+            at: Some(end.finished),
+            error: Some(format!("Process {} exited with non-zero status", end.pid)),
             grace: Grace::NotApplicable,
         },
         // Between two runs it is not ready; before the first one it waits.
@@ -272,17 +275,6 @@ fn serve_target(resource: &Resource) -> Target {
         _ => TargetState::Inactive,
     };
     target(resource, "serve", TargetKind::Server, state)
-}
-
-/// How long `ci` waits; no limit if that is nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// For everything.
-    pub timeout: GoDuration,
-    /// For a server to become ready.
-    pub readiness_timeout: GoDuration,
-    /// For a pod that fails to recover.
-    pub grace_period: GoDuration,
 }
 
 /// Whether `ci` is done.
@@ -298,7 +290,7 @@ pub enum Verdict {
 
 /// How `ci` ends, if it does now.
 #[must_use]
-pub fn verdict(targets: &[Target], limits: Limits, started: Time, now: Time) -> Verdict {
+pub fn verdict(targets: &[Target], limits: CiLimits, started: Time, now: Time) -> Verdict {
     let mut waiting = Vec::new();
     let mut not_ready = Vec::new();
     let mut retrying = Vec::new();

@@ -2,7 +2,7 @@
 
 use engine_model::DeployTarget;
 
-use crate::resource::{Resource, ServerPhase};
+use crate::resource::Resource;
 
 /// How the latest update did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,12 +129,12 @@ impl Resource {
 
     fn server_status(&self) -> RuntimeStatus {
         let Some(server) = &self.server else { return RuntimeStatus::Unknown };
-        match server.phase {
-            ServerPhase::Running { is_ready: true, .. } => RuntimeStatus::Ok,
-            ServerPhase::Ended { .. } if !server.is_stopping => RuntimeStatus::Error,
-            ServerPhase::Starting | ServerPhase::Running { .. } | ServerPhase::Ended { .. } => {
-                RuntimeStatus::Pending
-            }
+        if server.is_ready() {
+            RuntimeStatus::Ok
+        } else if server.is_alive() || server.is_stopping {
+            RuntimeStatus::Pending
+        } else {
+            RuntimeStatus::Error
         }
     }
 }

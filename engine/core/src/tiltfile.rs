@@ -1,6 +1,8 @@
 //! What is known of one Tiltfile: its runs, and why it would run again.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, fmt};
+
+use engine_model::FilePath;
 
 use crate::{reason::Reason, resource::ResourceName, status::UpdateStatus, time::Time};
 
@@ -20,14 +22,41 @@ pub struct Run {
     pub reason: Reason,
     /// When it started.
     pub started: Time,
-    /// Files that changed.
-    pub files: Vec<Arc<str>>,
+    /// Files that changed; the first [`LISTED`](crate::resource::LISTED) when it has ended.
+    pub files: Vec<FilePath>,
+    /// How many more there were.
+    pub n_unlisted: usize,
     /// Its arguments.
     pub args: Vec<String>,
     /// When it ended.
     pub ended: Option<Time>,
     /// What went wrong, if anything.
     pub error: Option<String>,
+}
+
+/// Why a run of a Tiltfile failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// It was canceled.
+    Canceled,
+    /// The Tiltfile is wrong, in the words of its evaluation.
+    Tiltfile(String),
+    /// The main Tiltfile declares no resource.
+    NoResources,
+}
+
+impl std::error::Error for LoadError {}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Canceled => "build canceled",
+            Self::Tiltfile(text) => text,
+            Self::NoResources => {
+                "No resources found. Check out https://docs.tilt.dev/tutorial.html to get started!"
+            }
+        })
+    }
 }
 
 /// One Tiltfile.
@@ -42,7 +71,7 @@ pub struct Tiltfile {
     /// The last run that has ended.
     pub last: Option<Run>,
     /// Files that changed since the last run began.
-    pub pending: Vec<Arc<str>>,
+    pub pending: BTreeSet<FilePath>,
     /// Since when.
     pub pending_since: Option<Time>,
     /// Why it is in the trigger queue, if it is.
@@ -56,7 +85,7 @@ impl Tiltfile {
             args,
             current: None,
             last: None,
-            pending: Vec::new(),
+            pending: BTreeSet::new(),
             pending_since: None,
             triggered: Reason::default(),
         }

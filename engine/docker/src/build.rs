@@ -125,15 +125,15 @@ impl Docker {
         lease: SharedLease,
     ) -> Result<Services, DockerError> {
         let environment = self.environment();
-        let bad = |why: String| DockerError::from(BuildError::setting(why));
         let secrets = (!spec.secrets.is_empty())
             .then(|| SecretStore::parse(&spec.secrets, environment))
             .transpose()
-            .map_err(bad)?;
+            .map_err(|why| BuildError::setting(why.to_string()))?;
         let ssh = if spec.ssh_agent_configs.is_empty() {
             None
         } else {
-            Some(Agents::open(&spec.ssh_agent_configs, environment).await.map_err(bad)?)
+            let opened = Agents::open(&spec.ssh_agent_configs, environment).await;
+            Some(opened.map_err(|why| BuildError::setting(why.to_string()))?)
         };
         let auth = Auth(Arc::new(Keyring::load(environment)?));
         let files = Files::new(context, &spec.dockerfile_contents, lease);

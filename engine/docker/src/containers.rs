@@ -6,11 +6,13 @@ use bollard::{
     container::LogOutput,
     models::{ContainerInspectResponse, ContainerSummary, EventMessage, Health, HealthStatusEnum},
     query_parameters::{
-        InspectContainerOptions, ListContainersOptions, RemoveContainerOptions,
-        RestartContainerOptions, StopContainerOptions, UploadToContainerOptions,
+        DownloadFromContainerOptions, InspectContainerOptions, ListContainersOptions,
+        RemoveContainerOptions, RestartContainerOptions, StopContainerOptions,
+        UploadToContainerOptions,
     },
 };
 use bytes::Bytes;
+use engine_model::{Container, Port, Time};
 use futures_util::{Stream, StreamExt, future::join_all, stream};
 use hyper::{HeaderMap, Method};
 use jiff::Timestamp;
@@ -28,6 +30,9 @@ mod logs;
 
 pub use exec::{Attached, Exec};
 pub use logs::Logged;
+
+/// The first entry of an archive begins before this.
+const HEADERS_MAX: usize = 64 * 1024;
 
 /// Pieces of an archive that wait for one container.
 const BACKLOG: usize = 4;
@@ -82,96 +87,40 @@ impl From<ContainerSummary> for Listed {
     }
 }
 
-/// A container in detail.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Container {
-    /// The container's ID.
-    pub id: String,
-    /// Its name, without the slash.
-    pub name: String,
-    /// The image as it was named when the container was made.
-    pub image: String,
-    /// The image's digest.
-    pub image_id: String,
-    /// Such as `running` or `exited`.
-    pub status: String,
-    /// Whether it runs.
-    pub is_running: bool,
-    /// Whether its root cannot be written to.
-    pub is_read_only: bool,
-    /// Where volumes are that can be written to.
-    pub volumes: Vec<String>,
-    /// Whether it has a terminal, so that its output is one stream.
-    pub has_tty: bool,
-    /// Such as `healthy`, if somebody checks.
-    pub health: Option<String>,
-    /// What the health check printed last, if it fails.
-    pub health_output: Option<String>,
-    /// How its process ended last.
-    pub exit_code: i64,
-    /// Why it could not be started.
-    pub error: String,
-    /// When it was made.
-    pub created: Option<Timestamp>,
-    /// When its process was started last.
-    pub started: Option<Timestamp>,
-    /// When its process ended last.
-    pub finished: Option<Timestamp>,
-    /// How often it was started again.
-    pub restarts: i64,
-    /// As whom its process runs; empty for root.
-    pub user: String,
-    /// Its labels.
-    pub labels: HashMap<String, String>,
-    /// Ports of this machine that lead into it.
-    pub ports: Vec<Port>,
-}
-
-/// A port of this machine that leads into a container.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Port {
-    /// In the container, such as `80/tcp`.
-    pub container: String,
-    /// The address on this machine.
-    pub host_ip: String,
-    /// The port on this machine.
-    pub host_port: u16,
-}
-
-impl From<ContainerInspectResponse> for Container {
-    fn from(found: ContainerInspectResponse) -> Self {
-        let (ports, volumes) = (ports(&found), volumes(&found));
-        let state = found.state.unwrap_or_default();
-        let config = found.config.unwrap_or_default();
-        let host = found.host_config.unwrap_or_default();
-        // Docker writes the year 1 for what never happened.
-        let time = |text: Option<String>| {
-            text.and_then(|it| it.parse::<Timestamp>().ok()).filter(|it| it.as_second() > 0)
-        };
-        let health_output = state.health.as_ref().and_then(unhealthy_output);
-        let health = state.health.and_then(|it| it.status).map(|it| it.to_string());
-        Self {
-            id: found.id.unwrap_or_default(),
-            name: found.name.unwrap_or_default().trim_start_matches('/').to_owned(),
-            image: config.image.unwrap_or_default(),
-            image_id: found.image.unwrap_or_default(),
-            status: state.status.map(|it| it.to_string()).unwrap_or_default(),
-            is_running: state.running.unwrap_or_default(),
-            is_read_only: host.readonly_rootfs.unwrap_or_default(),
-            volumes,
-            has_tty: config.tty.unwrap_or_default(),
-            health: health.filter(|it| !it.is_empty() && it != "none"),
-            health_output,
-            exit_code: state.exit_code.unwrap_or_default(),
-            error: state.error.unwrap_or_default(),
-            created: time(found.created),
-            started: time(state.started_at),
-            finished: time(state.finished_at),
-            restarts: found.restart_count.unwrap_or_default(),
-            user: config.user.unwrap_or_default(),
-            labels: config.labels.unwrap_or_default(),
-            ports,
-        }
+/// Reads what Docker says about a container.
+fn read(found: ContainerInspectResponse) -> Container {
+    let (ports, volumes) = (ports(&found), volumes(&found));
+    let state = found.state.unwrap_or_default();
+    let config = found.config.unwrap_or_default();
+    let host = found.host_config.unwrap_or_default();
+    // Docker writes the year 1 for what never happened.
+    let time = |text: Option<String>| {
+        let time = text.and_then(|it| it.parse::<Timestamp>().ok());
+        time.filter(|it| it.as_second() > 0).map(|it| Time(it.as_microsecond()))
+    };
+    let health_output = state.health.as_ref().and_then(unhealthy_output);
+    let health = state.health.and_then(|it| it.status).map(|it| it.to_string());
+    Container {
+        id: found.id.unwrap_or_default(),
+        name: found.name.unwrap_or_default().trim_start_matches('/').to_owned(),
+        image: config.image.unwrap_or_default(),
+        image_id: found.image.unwrap_or_default(),
+        status: state.status.map(|it| it.to_string()).unwrap_or_default(),
+        is_running: state.running.unwrap_or_default(),
+        is_read_only: host.readonly_rootfs.unwrap_or_default(),
+        volumes,
+        has_tty: config.tty.unwrap_or_default(),
+        health: health.filter(|it| !it.is_empty() && it != "none"),
+        health_output,
+        exit_code: state.exit_code.unwrap_or_default(),
+        error: state.error.unwrap_or_default(),
+        created: time(found.created),
+        started: time(state.started_at),
+        finished: time(state.finished_at),
+        restarts: found.restart_count.unwrap_or_default(),
+        user: config.user.unwrap_or_default(),
+        labels: config.labels.unwrap_or_default(),
+        ports,
     }
 }
 
@@ -232,6 +181,15 @@ impl From<EventMessage> for Event {
     }
 }
 
+/// Whether the first entry of an archive is root's, and nobody else may write it, once it is there.
+fn is_first_of_root(archive: &[u8]) -> Option<bool> {
+    let mut archive = tar::Archive::new(archive);
+    let entry = archive.entries().ok()?.next()?.ok()?;
+    let header = entry.header();
+    let (uid, mode) = (header.uid().ok()?, header.mode().ok()?);
+    Some(header.entry_type().is_dir() && uid == 0 && mode & 0o022 == 0)
+}
+
 impl Docker {
     /// Lists containers that have all of these labels (`key` or `key=value`), stopped ones too.
     pub async fn containers(&self, labels: &[String]) -> Result<Vec<Listed>, DockerError> {
@@ -247,7 +205,7 @@ impl Docker {
         let client = self.client().await?;
         let found = client.inspect_container(id, None::<InspectContainerOptions>).await;
         match found.map_err(|error| self.explain(error)) {
-            Ok(container) => Ok(Some(container.into())),
+            Ok(container) => Ok(Some(read(container))),
             Err(DockerError::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -337,6 +295,23 @@ impl Docker {
         let body = bollard::body_full(archive.into());
         let done = self.client().await?.upload_to_container(container, Some(options), body).await;
         done.map_err(|error| self.explain(error))
+    }
+
+    /// Whether a directory of a container is root's, and nobody else may write it.
+    pub async fn is_of_root(&self, container: &str, dir: &str) -> Result<bool, DockerError> {
+        let options = DownloadFromContainerOptions { path: dir.to_owned() };
+        let mut archive = self.client().await?.download_from_container(container, Some(options));
+        let mut bytes = Vec::new();
+        // The directory comes first, before all that is in it.
+        while bytes.len() < HEADERS_MAX
+            && let Some(piece) = archive.next().await
+        {
+            bytes.extend_from_slice(&piece.map_err(|error| self.explain(error))?);
+            if let Some(is_of_root) = is_first_of_root(&bytes) {
+                return Ok(is_of_root);
+            }
+        }
+        Err(DockerError::Protocol(format!("nothing is known of {dir}")))
     }
 
     /// Turns answers of the client library into ours.

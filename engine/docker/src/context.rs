@@ -9,7 +9,7 @@ use std::{
 };
 
 use engine_formats::docker::ignore::Rule;
-use engine_model::IgnoreDef;
+use engine_model::{IgnoreDef, path::to_path};
 
 use crate::error::DockerError;
 
@@ -41,14 +41,14 @@ impl BuildContext {
         }
         let unreadable = |source| DockerError::File {
             doing: "reading build context: stat",
-            path: PathBuf::from(dir),
+            path: to_path(dir).into_owned(),
             source,
         };
-        let root = fs::canonicalize(dir).map_err(unreadable)?;
+        let root = fs::canonicalize(to_path(dir)).map_err(unreadable)?;
         if !root.is_dir() {
             return Err(unreadable(io::ErrorKind::NotADirectory.into()));
         }
-        Ok(Self { dir: PathBuf::from(dir), root: Some(root), filter, only: None })
+        Ok(Self { dir: to_path(dir).into_owned(), root: Some(root), filter, only: None })
     }
 
     /// The same directory, with nothing but these files.

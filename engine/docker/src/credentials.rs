@@ -68,6 +68,8 @@ pub(crate) struct Credentials {
     pub(crate) registrytoken: String,
 }
 
+serde_json::derived_to_json!(Credentials);
+
 /// What a helper answers.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]

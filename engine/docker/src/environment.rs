@@ -3,6 +3,7 @@
 
 use std::{collections::HashMap, fmt, path::PathBuf, sync::Arc};
 
+use engine_model::path::{to_os, to_path, to_text};
 use tokio::process::Command;
 
 type Launch = dyn Fn(&str) -> Command + Send + Sync;
@@ -18,17 +19,15 @@ impl Environment {
     /// Uses these variables, and starts programs directly.
     #[must_use]
     pub fn new(vars: impl IntoIterator<Item = (String, String)>) -> Self {
-        let launch = Arc::new(|program: &str| Command::new(program));
+        let launch = Arc::new(|program: &str| Command::new(to_os(program)));
         Self { vars: Arc::new(vars.into_iter().collect()), launch }
     }
 
-    /// Uses the variables of this process, without those that are not text.
+    /// Uses the variables of this process.
     #[must_use]
     pub fn of_process() -> Self {
-        let text = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((key.into_string().ok()?, value.into_string().ok()?))
-        };
-        Self::new(std::env::vars_os().filter_map(text))
+        let text = |it: std::ffi::OsString| to_text(&it).into_owned();
+        Self::new(std::env::vars_os().map(|(name, value)| (text(name), text(value))))
     }
 
     /// Starts programs with the commands that `launch` makes of their names.
@@ -46,14 +45,15 @@ impl Environment {
     /// A command with exactly these variables, which ends when its handle is dropped.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = (self.launch)(program);
-        command.env_clear().envs(self.vars.iter()).kill_on_drop(true);
+        let vars = self.vars.iter().map(|(name, value)| (to_os(name), to_os(value)));
+        command.env_clear().envs(vars).kill_on_drop(true);
         command
     }
 
     /// The directory of Docker's own configuration.
     pub(crate) fn config_dir(&self) -> Option<PathBuf> {
-        let home = || self.var("HOME").map(|it| PathBuf::from(it).join(".docker"));
-        self.var("DOCKER_CONFIG").map(PathBuf::from).or_else(home)
+        let home = || self.var("HOME").map(|it| to_path(it).join(".docker"));
+        self.var("DOCKER_CONFIG").map(|it| to_path(it).into_owned()).or_else(home)
     }
 }
 

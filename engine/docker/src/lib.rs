@@ -24,7 +24,7 @@ mod transport;
 
 pub use build::{BuildError, BuildEvent, BuildProblem, BuiltImage, Events, Step};
 pub use client::{ApiVersion, Builder, Docker, Server};
-pub use containers::{Answers, Attached, Container, Event, Exec, Listed, Logged, Output, Port};
+pub use containers::{Answers, Attached, Event, Exec, Listed, Logged, Output};
 pub use context::{
     BuildContext, Filter,
     archive::{Archive, PathMapping},

@@ -13,8 +13,7 @@ use bollard_buildkit_proto::{
     health::health_server::HealthServer,
     moby::{
         buildkit::secrets::v1::secrets_server::SecretsServer,
-        filesync::v1::{auth_server::AuthServer, file_sync_server::FileSyncServer},
-        sshforward::v1::ssh_server::SshServer,
+        filesync::v1::auth_server::AuthServer, sshforward::v1::ssh_server::SshServer,
     },
 };
 use hyper::{HeaderMap, Method, header, server::conn::http2};
@@ -27,6 +26,8 @@ use crate::{
     error::DockerError,
     transport::Tasks,
 };
+
+use filesync::FileSyncServer;
 
 pub(crate) mod auth;
 pub(crate) mod filesync;

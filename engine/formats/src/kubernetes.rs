@@ -1,33 +1,33 @@
-//! In which order kinds of Kubernetes objects are applied.
+//! Kubernetes objects as a Tiltfile declares them: parsing and normalizing manifests, and everything that is asked of
+//! an object before it is deployed: its names, labels, images and place in the order of applying.
+//!
+//! Nothing here reads files or talks to a cluster.
 
-/// The kinds that others need first; all other kinds come after them.
-const FIRST: [&str; 22] = [
-    "Namespace",
-    "ResourceQuota",
-    "StorageClass",
-    "CustomResourceDefinition",
-    "MutatingWebhookConfiguration",
-    "ServiceAccount",
-    "PodSecurityPolicy",
-    "Role",
-    "ClusterRole",
-    "RoleBinding",
-    "ClusterRoleBinding",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "ConfigMap",
-    "Secret",
-    "Service",
-    "LimitRange",
-    "PriorityClass",
-    "Deployment",
-    "StatefulSet",
-    "CronJob",
-    "PodDisruptionBudget",
-];
+pub mod images;
+pub mod inject;
+pub mod jsonpath;
+pub mod locator;
+pub mod names;
+pub mod object;
+pub mod order;
+pub mod parse;
+pub mod secrets;
+pub mod selector;
+pub mod services;
 
-/// The place of a kind in the order of applying.
-#[must_use]
-pub fn kind_rank(kind: &str) -> usize {
-    FIRST.iter().position(|first| *first == kind).unwrap_or(FIRST.len())
-}
+mod bytes;
+mod numbers;
+mod quantity;
+mod schema;
+mod stream;
+mod time;
+mod typed;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use object::{DEFAULT_NAMESPACE, GroupVersion, Object, ObjectAddress};
+pub use order::kind_rank;
+pub use parse::{Notation, ParseError, parse_document};
+pub use stream::{parse, to_yaml};

@@ -2,23 +2,22 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
-    io::Write,
+    io::{self, Write},
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
     process::ExitCode,
-    time::SystemTime,
 };
 
 use engine_helper::restart::WRAPPER;
 
 use crate::{
-    place, serve,
+    place,
+    serve::{self, Manner},
     supervise::{self, OnExit, Options},
 };
 
 const USAGE: &str = "\
-usage: engine-helper serve [--root=DIRECTORY]
+usage: engine-helper serve [--root=DIRECTORY] [--files-only] [--keep-owners]
        engine-helper put [--mode=755] FILE < CONTENT
        engine-helper touch FILE
        engine-helper run [--watch-file=FILE] [--on-exit=stop|wait] [--] PROGRAM [ARGUMENT...]
@@ -27,14 +26,18 @@ usage: engine-helper serve [--root=DIRECTORY]
 /// Something that can be asked for.
 #[derive(Debug, PartialEq, Eq)]
 enum Command {
-    /// Below a directory, if one is given.
-    Serve(Option<PathBuf>),
-    Put {
-        file: PathBuf,
-        mode: u32,
-    },
+    Serve(Serve),
+    Put { file: PathBuf, mode: u32 },
     Touch(PathBuf),
     Run(Options),
+}
+
+/// How files are to be brought into a container.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Serve {
+    /// Below this directory, which is the file system of another container.
+    root: Option<PathBuf>,
+    manner: Manner,
 }
 
 /// Does what the arguments say; the first is the name of the program.
@@ -44,11 +47,10 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         return ExitCode::from(2);
     };
     let result = match command {
-        Command::Serve(root) => {
-            enter(root.as_deref()).and_then(|()| serve::serve(io::stdin().lock(), io::stdout()))
-        }
+        Command::Serve(Serve { root, manner }) => enter(root.as_deref())
+            .and_then(|()| serve::serve(io::stdin().lock(), io::stdout(), manner)),
         Command::Put { file, mode } => place::put(&file, mode, &mut io::stdin().lock()),
-        Command::Touch(file) => touch(&file),
+        Command::Touch(file) => place::touch(&file),
         Command::Run(options) => return supervise::supervise(&options),
     };
     match result {
@@ -67,19 +69,17 @@ fn enter(root: Option<&Path>) -> io::Result<()> {
     std::env::set_current_dir("/")
 }
 
-/// Gives a file the current time, and makes it if there is none.
-fn touch(file: &Path) -> io::Result<()> {
-    let result = fs::OpenOptions::new().create(true).append(true).open(file);
-    result?.set_modified(SystemTime::now())
-}
-
 fn parse(args: Vec<OsString>) -> Option<Command> {
     let mut args = args.into_iter();
     let name = PathBuf::from(args.next()?);
     // Under this name it has the flags that `restart_process` writes, or serves the container that it is in.
     if name.file_name().is_some_and(|it| it == WRAPPER) {
         let args: Vec<OsString> = args.collect();
-        return if args == ["--serve"] { Some(Command::Serve(None)) } else { parse_run(args) };
+        return if args == ["--serve"] {
+            Some(Command::Serve(Serve::default()))
+        } else {
+            parse_run(args)
+        };
     }
     match args.next()?.to_str()? {
         "serve" => parse_serve(&args.collect::<Vec<_>>()),
@@ -94,11 +94,19 @@ fn parse(args: Vec<OsString>) -> Option<Command> {
 }
 
 fn parse_serve(args: &[OsString]) -> Option<Command> {
-    match args {
-        [] => Some(Command::Serve(None)),
-        [arg] => Some(Command::Serve(Some(value_of(arg, &["--root"])?.into()))),
-        _ => None,
+    let mut serve = Serve::default();
+    for arg in args {
+        if arg == "--files-only" {
+            serve.manner.files_only = true;
+        } else if arg == "--keep-owners" {
+            serve.manner.keeps_owners = true;
+        } else {
+            serve.root = Some(value_of(arg, &["--root"])?.into());
+            // What belongs to another container is not run by whoever looks into it.
+            serve.manner.files_only = true;
+        }
     }
+    Some(Command::Serve(serve))
 }
 
 fn parse_put(args: Vec<OsString>) -> Option<Command> {
@@ -174,9 +182,15 @@ mod tests {
     #[test]
     fn arguments_say_what_to_do() {
         let put = Command::Put { file: "/x".into(), mode: 0o640 };
-        assert_eq!(parse_text("h serve"), Some(Command::Serve(None)));
-        let below = Command::Serve(Some("/proc/1/root".into()));
-        assert_eq!(parse_text("h serve --root=/proc/1/root"), Some(below));
+        let serve = |root: Option<&str>, files_only, keeps_owners| {
+            let manner = Manner { files_only, keeps_owners };
+            Some(Command::Serve(Serve { root: root.map(Into::into), manner }))
+        };
+        assert_eq!(parse_text("h serve"), serve(None, false, false));
+        assert_eq!(parse_text("h serve --files-only"), serve(None, true, false));
+        assert_eq!(parse_text("h serve --keep-owners"), serve(None, false, true));
+        let below = serve(Some("/proc/1/root"), true, false);
+        assert_eq!(parse_text("h serve --root=/proc/1/root"), below, "nothing runs there");
         assert_eq!(parse_text("h put --mode=640 /x"), Some(put));
         assert_eq!(
             parse_text("h run --watch-file=/w --on-exit=wait -- a --watch-file=b"),
@@ -204,6 +218,7 @@ mod tests {
             parse_text("/tilt-restart-wrapper --watch_file=/w --entr_path=/entr a"),
             Some(options(Some("/w"), OnExit::Stop, &["a"]))
         );
-        assert_eq!(parse_text("/tilt-restart-wrapper --serve"), Some(Command::Serve(None)));
+        let serve = Some(Command::Serve(Serve::default()));
+        assert_eq!(parse_text("/tilt-restart-wrapper --serve"), serve);
     }
 }

@@ -7,13 +7,19 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 mod command_line;
 #[cfg(target_os = "linux")]
+mod dir;
+#[cfg(target_os = "linux")]
 mod place;
+#[cfg(target_os = "linux")]
+mod remove;
 #[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]
 mod supervise;
 #[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+mod walk;
 #[cfg(target_os = "linux")]
 mod watched_file;
 

@@ -2,29 +2,47 @@
 //!
 //! A file appears at once and complete: it is written beside its place and then moved, or with a single write over
 //! an older and shorter text. Where neither is possible (a directory that cannot be written, a file that is mounted),
-//! it is written in place.
+//! it is written in place. Owner, mode and time are set by descriptor, on what was made or looked at, and not on what
+//! has its name by then.
 
 use std::{
-    fs::{self, File, OpenOptions, Permissions},
-    io::{self, ErrorKind, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown, lchown, symlink},
-    path::{Path, PathBuf},
+    ffi::{OsStr, OsString},
+    fs::{File, Metadata, Permissions},
+    io::{self, ErrorKind, Read, Seek, Write},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, PermissionsExt, fchown},
+    },
+    path::Path,
     process,
+    rc::Rc,
     sync::atomic::{AtomicU32, Ordering},
+    time::SystemTime,
 };
 
 use engine_helper::protocol::{CHUNK, Timestamp};
 
+use crate::{
+    dir::{self, Dir, For},
+    remove::{is_empty, remove},
+    walk::{Node, Problem, Rights, Root, Spot, find_file},
+};
+
 const PERMISSIONS: u32 = 0o7777;
 /// Set while a file is not complete: nobody else should see it.
 const PRIVATE: u32 = 0o600;
+/// As shells make files.
+const PUBLIC: u32 = 0o666;
+
+/// So many names for a file beside its place may be taken.
+const NAMES_MAX: usize = 100;
 
 static N_FILES: AtomicU32 = AtomicU32::new(0);
 
 /// A file that is being written.
 #[derive(Debug)]
 pub(crate) struct NewFile {
-    place: PathBuf,
+    spot: Spot,
     form: Form,
 }
 
@@ -43,20 +61,46 @@ enum Form {
 #[derive(Debug)]
 struct Draft {
     file: File,
-    path: PathBuf,
+    node: Rc<Node>,
+    /// Until it has the name of its place.
+    name: Option<OsString>,
+}
+
+impl Draft {
+    fn new(node: &Rc<Node>) -> io::Result<Self> {
+        let mut taken = ErrorKind::AlreadyExists.into();
+        for _ in 0..NAMES_MAX {
+            let n = N_FILES.fetch_add(1, Ordering::Relaxed);
+            let name = OsString::from(format!(".engine-sync-{}-{n}", process::id()));
+            match node.dir.open(&name, For::Making(PRIVATE)) {
+                Ok(file) => return Ok(Self { file, node: Rc::clone(node), name: Some(name) }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => taken = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(taken)
+    }
+
+    fn move_to(&mut self, name: &OsStr) -> io::Result<()> {
+        let Some(own) = &self.name else { return Ok(()) };
+        self.node.dir.rename(own, name)?;
+        self.name = None;
+        Ok(())
+    }
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // One that was moved is not there any more.
-        let _ = fs::remove_file(&self.path);
+        if let Some(name) = &self.name {
+            let _ = self.node.dir.remove_file(name);
+        }
     }
 }
 
 impl NewFile {
     /// Begins a file whose directory exists.
-    pub(crate) fn new(place: &Path) -> Self {
-        Self { place: place.to_owned(), form: Form::Small(Vec::new()) }
+    pub(crate) fn new(spot: Spot) -> Self {
+        Self { spot, form: Form::Small(Vec::new()) }
     }
 
     /// Appends to it.
@@ -66,7 +110,7 @@ impl NewFile {
                 content.extend_from_slice(bytes);
                 return Ok(());
             }
-            self.form = open(&self.place, &std::mem::take(content))?;
+            self.form = open(&self.spot, &std::mem::take(content))?;
         }
         match &mut self.form {
             Form::Small(_) => Ok(()),
@@ -85,16 +129,16 @@ impl NewFile {
     ) -> io::Result<()> {
         let form = match self.form {
             Form::Small(content) => {
-                let file = if is_ours { overwrite(&self.place, &content)? } else { None };
+                let file = if is_ours { overwrite(&self.spot, &content)? } else { None };
                 match file {
                     Some(file) => Form::InPlace(file),
-                    None => open(&self.place, &content)?,
+                    None => open(&self.spot, &content)?,
                 }
             }
             form => form,
         };
         match form {
-            Form::Draft(draft) => move_to_place(&draft, &self.place, mode, modified),
+            Form::Draft(draft) => move_to_place(draft, &self.spot, mode, modified),
             Form::InPlace(file) => finish_in_place(&file, mode, modified),
             Form::Small(_) => Ok(()),
         }
@@ -102,17 +146,18 @@ impl NewFile {
 }
 
 /// Begins a file with this content, beside its place if possible.
-fn open(place: &Path, content: &[u8]) -> io::Result<Form> {
-    let n = N_FILES.fetch_add(1, Ordering::Relaxed);
-    let path = place.with_file_name(format!(".engine-sync-{}-{n}", process::id()));
-    match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path) {
-        Ok(file) => {
-            let mut draft = Draft { file, path };
+fn open(spot: &Spot, content: &[u8]) -> io::Result<Form> {
+    match Draft::new(&spot.node) {
+        Ok(mut draft) => {
             draft.file.write_all(content)?;
             Ok(Form::Draft(draft))
         }
-        Err(error) if is_denied(&error) && is_file(place) => {
-            let mut file = OpenOptions::new().write(true).truncate(true).open(place)?;
+        Err(denied) if is_denied(&denied) => {
+            // Who may not write there either is told of the directory.
+            let Ok(mut file) = spot.dir().open(&spot.name, For::Writing) else {
+                return Err(denied);
+            };
+            clear(&file, spot.rights)?;
             file.write_all(content)?;
             Ok(Form::InPlace(file))
         }
@@ -122,52 +167,75 @@ fn open(place: &Path, content: &[u8]) -> io::Result<Form> {
 
 /// Writes a small text over an older one, which file systems do much faster than replacing a file. One write is as
 /// good as a move as long as nothing has to be cut off. Whatever may be mapped into memory is never overwritten.
-fn overwrite(place: &Path, content: &[u8]) -> io::Result<Option<File>> {
-    let is_fit = |it: &fs::Metadata| {
-        it.is_file() && it.nlink() == 1 && it.len() > 0 && it.len() <= content.len() as u64
-    };
-    if content.contains(&0) || !fs::symlink_metadata(place).is_ok_and(|it| is_fit(&it)) {
+fn overwrite(spot: &Spot, content: &[u8]) -> io::Result<Option<File>> {
+    if content.contains(&0) {
         return Ok(None);
     }
-    let Ok(mut file) = OpenOptions::new().write(true).open(place) else { return Ok(None) };
+    let Ok(mut file) = spot.dir().open(&spot.name, For::Writing) else { return Ok(None) };
+    let found = file.metadata()?;
+    let is_fit = found.is_file() && found.nlink() == 1;
+    if !is_fit || found.len() == 0 || found.len() > content.len() as u64 {
+        return Ok(None);
+    }
     file.write_all(content)?;
     file.set_len(content.len() as u64)?;
     Ok(Some(file))
 }
 
+/// Cuts off all of a file that is to be written in place. For root, it must not be somewhere else as well: whoever
+/// may write a directory may have put a second name of another file there.
+fn clear(file: &File, rights: Rights) -> io::Result<()> {
+    let found = file.metadata()?;
+    if !is_own_file(&found, rights) {
+        return Err(io::Error::other("it is no file, or has another name elsewhere"));
+    }
+    file.set_len(0)
+}
+
+fn is_own_file(found: &Metadata, rights: Rights) -> bool {
+    found.is_file() && (!rights.is_root() || found.nlink() == 1)
+}
+
 fn move_to_place(
-    draft: &Draft,
-    place: &Path,
+    mut draft: Draft,
+    spot: &Spot,
     mode: u32,
     modified: Option<Timestamp>,
 ) -> io::Result<()> {
-    let Draft { file, path: draft } = draft;
-    let old = fs::symlink_metadata(place).ok();
-    match &old {
-        Some(old) if !old.is_dir() => {
-            let new = file.metadata()?;
-            if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
-                let _ = chown(draft, Some(old.uid()), Some(old.gid()));
-            }
-        }
-        _ => adopt(draft),
-    }
+    let old = look(spot.dir(), &spot.name)?;
+    let owner = match &old {
+        Some(old) if !old.is_dir() => (old.uid(), old.gid()),
+        _ => spot.node.owner()?,
+    };
+    spot.rights.check_owner(owner.0)?;
+    give(&draft.file, &draft.file.metadata()?, owner);
     // Changing the owner may clear bits of the mode, so the mode comes later.
-    file.set_permissions(Permissions::from_mode(mode & PERMISSIONS))?;
+    draft.file.set_permissions(Permissions::from_mode(mode & PERMISSIONS))?;
     if let Some(time) = modified.and_then(Timestamp::to_system_time) {
-        file.set_modified(time)?;
+        draft.file.set_modified(time)?;
     }
-    if old.as_ref().is_some_and(fs::Metadata::is_dir) {
-        fs::remove_dir_all(place)?;
+    if old.as_ref().is_some_and(Metadata::is_dir) {
+        remove(spot.dir(), &spot.name)?;
     }
-    match fs::rename(draft, place) {
-        Err(error) if error.kind() == ErrorKind::ResourceBusy && is_file(place) => {
+    match draft.move_to(&spot.name) {
+        Err(error) if error.kind() == ErrorKind::ResourceBusy => {
             // A file that is mounted cannot be replaced, only written.
-            let mut target = OpenOptions::new().write(true).truncate(true).open(place)?;
-            io::copy(&mut File::open(draft)?, &mut target)?;
+            let mut target = spot.dir().open(&spot.name, For::Writing)?;
+            clear(&target, spot.rights)?;
+            draft.file.rewind()?;
+            io::copy(&mut draft.file, &mut target)?;
             finish_in_place(&target, mode, modified)
         }
         result => result,
+    }
+}
+
+/// What has a name, if anything.
+fn look(dir: &Dir, name: &OsStr) -> io::Result<Option<Metadata>> {
+    match dir.open(name, For::Looking) {
+        Ok(found) => found.metadata().map(Some),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -182,10 +250,10 @@ fn finish_in_place(file: &File, mode: u32, modified: Option<Timestamp>) -> io::R
 
 /// Makes a file from a stream.
 pub(crate) fn put(place: &Path, mode: u32, content: &mut impl Read) -> io::Result<()> {
-    if let Some(parent) = place.parent().filter(|it| !it.as_os_str().is_empty()) {
-        fs::create_dir_all(parent)?;
-    }
-    let mut file = NewFile::new(place);
+    let place = std::path::absolute(place)?;
+    let inside = place.strip_prefix("/").unwrap_or(&place).as_os_str().as_bytes();
+    let spot = Root::new(Path::new("/"), Rights::own(false)).locate(inside)?;
+    let mut file = NewFile::new(spot);
     let mut buffer = vec![0; CHUNK];
     loop {
         match content.read(&mut buffer) {
@@ -197,103 +265,125 @@ pub(crate) fn put(place: &Path, mode: u32, content: &mut impl Read) -> io::Resul
     }
 }
 
+/// Writes a text over a file, as a shell does, but only if it is the only name of that file.
+pub(crate) fn write_over(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = open_or_make(path)?;
+    file.set_len(0)?;
+    file.write_all(content)
+}
+
+/// Gives a file the current time, and makes it if there is none.
+pub(crate) fn touch(path: &Path) -> io::Result<()> {
+    open_or_make(path)?.set_modified(SystemTime::now())
+}
+
+fn open_or_make(path: &Path) -> io::Result<File> {
+    let spot = find_file(path)?;
+    let file = match spot.dir().open(&spot.name, For::Writing) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            spot.dir().open(&spot.name, For::Making(PUBLIC))?
+        }
+        result => result?,
+    };
+    if is_own_file(&file.metadata()?, spot.rights) {
+        return Ok(file);
+    }
+    Err(io::Error::other("it is no file, or has another name elsewhere"))
+}
+
+/// Makes an empty file that everybody may write, unless something is there.
+pub(crate) fn make_for_everybody(path: &Path) -> io::Result<()> {
+    let spot = find_file(path)?;
+    let file = spot.dir().open(&spot.name, For::Making(PUBLIC))?;
+    file.set_permissions(Permissions::from_mode(PUBLIC))
+}
+
 /// Makes a directory whose parent exists, unless there is one. A link to one is as good, and whatever it
 /// leads to keeps its mode.
-pub(crate) fn directory(place: &Path, mode: u32) -> io::Result<()> {
-    match fs::symlink_metadata(place) {
-        Ok(found) if found.is_dir() => {
-            if found.mode() & PERMISSIONS != mode & PERMISSIONS {
-                let _ = fs::set_permissions(place, Permissions::from_mode(mode & PERMISSIONS));
-            }
-            return Ok(());
+pub(crate) fn directory(spot: &Spot, mode: u32) -> Result<(), Problem> {
+    let mode = mode & PERMISSIONS;
+    if let Ok(found) = spot.dir().open(&spot.name, For::Listing) {
+        if found.metadata().is_ok_and(|it| it.mode() & PERMISSIONS != mode) {
+            let _ = found.set_permissions(Permissions::from_mode(mode));
         }
-        Ok(found) if found.is_symlink() && place.is_dir() => return Ok(()),
-        _ => remove(place)?,
+        return Ok(());
     }
-    new_directory(place)?;
-    fs::set_permissions(place, Permissions::from_mode(mode & PERMISSIONS))
+    // One that cannot be listed, or a link to one.
+    if spot.is_directory()? {
+        return Ok(());
+    }
+    let make = || {
+        remove(spot.dir(), &spot.name)?;
+        new_directory(spot)?.set_permissions(Permissions::from_mode(mode))
+    };
+    make().map_err(|error| Problem::at(&spot.path, error))
 }
 
-/// Makes a directory whose parent exists.
-pub(crate) fn new_directory(place: &Path) -> io::Result<()> {
-    fs::create_dir(place)?;
-    adopt(place);
-    Ok(())
+/// Makes a directory whose parent exists, and opens it.
+pub(crate) fn new_directory(spot: &Spot) -> io::Result<File> {
+    let owner = spot.node.owner()?;
+    spot.rights.check_owner(owner.0)?;
+    spot.dir().make_dir(&spot.name)?;
+    let made = spot.dir().open(&spot.name, For::Listing)?;
+    let found = made.metadata()?;
+    // Whoever may write here may have put another directory in its place by now, which is not to be given away.
+    let is_it = || made.try_clone().is_ok_and(|it| found.uid() == 0 && is_empty(&it.into()));
+    if (found.uid(), found.gid()) != owner && (!spot.rights.is_root() || is_it()) {
+        give(&made, &found, owner);
+    }
+    Ok(made)
 }
 
-/// Gives something new to the owner of its directory, who could have made it; root can do that, others need not.
-fn adopt(place: &Path) {
-    let Some(parent) = place.parent().and_then(|it| fs::metadata(it).ok()) else { return };
-    let Ok(new) = fs::symlink_metadata(place) else { return };
-    if (parent.uid(), parent.gid()) != (new.uid(), new.gid()) {
-        let _ = lchown(place, Some(parent.uid()), Some(parent.gid()));
+/// Gives something new to whom it should belong; root can do that, others need not.
+fn give(new: &File, found: &Metadata, owner: (u32, u32)) {
+    if (found.uid(), found.gid()) != owner {
+        let _ = fchown(new, Some(owner.0), Some(owner.1));
     }
 }
 
 /// Makes a link whose directory exists.
-pub(crate) fn link(place: &Path, target: &Path) -> io::Result<()> {
-    if fs::read_link(place).is_ok_and(|it| it == target) {
+pub(crate) fn link(spot: &Spot, target: &Path) -> io::Result<()> {
+    if spot.dir().read_link(&spot.name).is_ok_and(|it| it == target) {
         return Ok(());
     }
-    remove(place)?;
-    symlink(target, place)?;
-    adopt(place);
+    let owner = spot.node.owner()?;
+    spot.rights.check_owner(owner.0)?;
+    remove(spot.dir(), &spot.name)?;
+    spot.dir().make_link(&spot.name, target.as_os_str())?;
+    // If it is something else by now, it is somebody else's.
+    let made = spot.dir().open(&spot.name, For::Looking)?;
+    let found = made.metadata()?;
+    if found.is_symlink() && (found.uid(), found.gid()) != owner {
+        let _ = dir::give(&made, owner.0, owner.1);
+    }
     Ok(())
 }
 
 /// Whether a file is what it was when it was sent; then it gets the time that it has now.
 pub(crate) fn keep(
-    place: &Path,
+    spot: &Spot,
     mode: u32,
     size: u64,
     was: Timestamp,
     modified: Timestamp,
 ) -> io::Result<bool> {
-    let Ok(found) = fs::symlink_metadata(place) else { return Ok(false) };
-    let is_same = found.is_file() && found.len() == size && found.modified()? == system_time(was);
-    if !is_same {
+    let Ok(file) = spot.dir().open(&spot.name, For::Reading) else { return Ok(false) };
+    let found = file.metadata()?;
+    let is_same = is_own_file(&found, spot.rights) && found.len() == size;
+    if !is_same || found.modified()? != system_time(was) {
         return Ok(false);
     }
-    if was != modified {
-        // Who may not change the time of a file has to write it.
-        let result = OpenOptions::new().append(true).open(place);
-        if result.and_then(|it| it.set_modified(system_time(modified))).is_err() {
-            return Ok(false);
-        }
+    // Who may not change the time of a file has to write it.
+    if was != modified && file.set_modified(system_time(modified)).is_err() {
+        return Ok(false);
     }
-    if found.mode() & PERMISSIONS != mode & PERMISSIONS {
-        return Ok(fs::set_permissions(place, Permissions::from_mode(mode & PERMISSIONS)).is_ok());
-    }
-    Ok(true)
+    let mode = mode & PERMISSIONS;
+    let is_right = found.mode() & PERMISSIONS == mode;
+    Ok(is_right || file.set_permissions(Permissions::from_mode(mode)).is_ok())
 }
 
-fn system_time(time: Timestamp) -> std::time::SystemTime {
-    time.to_system_time().unwrap_or(std::time::SystemTime::UNIX_EPOCH)
-}
-
-/// Removes whatever is there, with all below it; links are not followed.
-pub(crate) fn remove(place: &Path) -> io::Result<()> {
-    let result = match fs::symlink_metadata(place) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(place),
-        Ok(_) => fs::remove_file(place),
-        Err(error) => Err(error),
-    };
-    match result {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(())
-        }
-        // A directory that something is mounted on stays, but it is empty.
-        Err(error) if error.kind() == ErrorKind::ResourceBusy && is_empty(place) => Ok(()),
-        result => result,
-    }
-}
-
-fn is_empty(dir: &Path) -> bool {
-    fs::read_dir(dir).is_ok_and(|mut it| it.next().is_none())
-}
-
-fn is_file(place: &Path) -> bool {
-    fs::symlink_metadata(place).is_ok_and(|it| it.is_file())
+fn system_time(time: Timestamp) -> SystemTime {
+    time.to_system_time().unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// Whether the system does not allow something.

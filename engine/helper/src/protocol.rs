@@ -6,14 +6,14 @@
 //! Commands run only if all entries of their batch are in place, and up to the first that fails.
 //!
 //! A message is a tag, the length of the rest, and the rest. Contents of files come in pieces, so neither
-//! side has to hold more than [`MAX_PAYLOAD`] of one.
+//! side has to hold more than [`Message::MAX`] of one.
 
 mod fields;
 mod frame;
 mod reply;
 mod request;
 
-pub use frame::{Decoder, MAX_PAYLOAD, ProtocolError};
+pub use frame::{Decoder, ProtocolError};
 pub use reply::{Refusal, Reply, RunEnd};
 pub use request::{CHUNK, Request, Timestamp};
 
@@ -22,6 +22,9 @@ pub const VERSION: u32 = 2;
 
 /// Something that is sent.
 pub trait Message: Sized {
+    /// None has more bytes than this behind its header.
+    const MAX: usize;
+
     /// Appends its bytes, as they are sent.
     fn encode(&self, bytes: &mut Vec<u8>);
 

@@ -1,7 +1,6 @@
 //! Batches of entries and commands from a stream, one after the other, until the stream ends.
 
 mod commands;
-mod roots;
 
 use std::{
     collections::HashSet,
@@ -15,14 +14,33 @@ use engine_helper::protocol::{
     CHUNK, Decoder, ProtocolError, Reply, Request, RunEnd, Timestamp, VERSION,
 };
 
-use crate::place::{self, NewFile};
+use crate::{
+    place::{self, NewFile},
+    remove,
+    walk::{Problem, Rights, Root, Spot},
+};
 use commands::Output;
-use roots::{Problem, Root};
+
+/// What the helper is not to do, although it could.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manner {
+    /// It runs nothing, as it may do more than whoever the commands are meant for.
+    pub(crate) files_only: bool,
+    /// It refuses what would not belong to whom it should, as somebody else is asked then who can do that.
+    pub(crate) keeps_owners: bool,
+}
+
+/// Longer than what is said of any path that there can be.
+const MESSAGE_MAX: usize = 8 * 1024;
 
 /// Serves until the other side closes the stream.
-pub(crate) fn serve(mut input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
+pub(crate) fn serve(
+    mut input: impl Read,
+    output: impl Write + Send + 'static,
+    manner: Manner,
+) -> io::Result<()> {
     let mut decoder = Decoder::default();
-    let mut session = Session::new(Output::new(output));
+    let mut session = Session::new(Output::new(output), manner);
     let mut buffer = vec![0; CHUNK];
     loop {
         let n = match input.read(&mut buffer) {
@@ -45,6 +63,8 @@ fn next(decoder: &mut Decoder, session: &Session) -> io::Result<Option<Request>>
 /// What is known between two requests.
 struct Session {
     output: Output,
+    manner: Manner,
+    rights: Rights,
     is_greeted: bool,
     root: Option<Root>,
     batch: Batch,
@@ -73,9 +93,11 @@ struct OpenFile {
 }
 
 impl Session {
-    fn new(output: Output) -> Self {
+    fn new(output: Output, manner: Manner) -> Self {
         Self {
             output,
+            manner,
+            rights: Rights::own(manner.keeps_owners),
             is_greeted: false,
             root: None,
             batch: Batch::default(),
@@ -97,7 +119,9 @@ impl Session {
         }
         match request {
             Request::Hello(version) => return self.greet(version),
-            Request::Root(path) => self.root = Some(Root::new(Path::new(OsStr::from_bytes(&path)))),
+            Request::Root(path) => {
+                self.root = Some(Root::new(Path::new(OsStr::from_bytes(&path)), self.rights));
+            }
             Request::Data(data) => self.write(&data)?,
             Request::EndOfFile => self.finish_file()?,
             Request::AbortFile => {
@@ -112,8 +136,8 @@ impl Session {
             }
             Request::File { path, mode, modified } => self.begin_file(&path, mode, modified)?,
             Request::Directory { path, mode } => {
-                let result = self.at(&path, |it| place::directory(it, mode));
-                self.placed(result)?;
+                let spot = self.spot(&path);
+                self.placed(spot.and_then(|it| place::directory(&it, mode)))?;
             }
             Request::Link { path, target } => {
                 let target = Path::new(OsStr::from_bytes(&target));
@@ -149,29 +173,33 @@ impl Session {
         Ok(())
     }
 
-    /// Does something at the place of an entry, whose directory exists from now on.
+    /// The place of an entry, whose directory exists from now on.
+    fn spot(&mut self, path: &[u8]) -> Result<Spot, Problem> {
+        self.root.as_mut().ok_or(Problem::NoRoot)?.locate(path)
+    }
+
+    /// Does something at the place of an entry.
     fn at<T>(
         &mut self,
         path: &[u8],
-        act: impl FnOnce(&Path) -> io::Result<T>,
+        act: impl FnOnce(&Spot) -> io::Result<T>,
     ) -> Result<T, Problem> {
-        let place = self.root.as_mut().ok_or(Problem::NoRoot)?.locate(path)?;
-        act(&place).map_err(|error| Problem::at(&place, error))
+        let spot = self.spot(path)?;
+        act(&spot).map_err(|error| Problem::at(&spot.path, error))
     }
 
     fn delete(&mut self, path: &[u8]) -> Result<(), Problem> {
-        let root = self.root.as_mut().ok_or(Problem::NoRoot)?;
-        if let Some(place) = root.find(path)? {
-            place::remove(&place).map_err(|error| Problem::at(&place, error))?;
-        }
-        root.forget();
-        Ok(())
+        let found = self.root.as_mut().ok_or(Problem::NoRoot)?.find(path)?;
+        let Some(Spot { node, name, path, .. }) = found else { return Ok(()) };
+        remove::remove(&node.dir, &name).map_err(|error| Problem::at(&path, error))
     }
 
     fn begin_file(&mut self, path: &[u8], mode: u32, modified: Timestamp) -> io::Result<()> {
-        let result = self.at(path, |it| Ok((NewFile::new(it), it.to_owned())));
-        let (file, path) = match result {
-            Ok((file, path)) => (Some(file), path),
+        let (file, path) = match self.spot(path) {
+            Ok(spot) => {
+                let path = spot.path.clone();
+                (Some(NewFile::new(spot)), path)
+            }
             Err(problem) => {
                 self.refuse(&problem)?;
                 (None, PathBuf::new())
@@ -232,7 +260,9 @@ impl Session {
     fn refuse(&mut self, problem: &Problem) -> io::Result<()> {
         self.batch.is_spoiled = true;
         let (entry, refusal) = (self.batch.n_entries, problem.refusal());
-        self.output.send(&Reply::Refused { entry, refusal, message: problem.to_string() })
+        // A path may be as long as a request, which an answer may not.
+        let message = problem.to_string().chars().take(MESSAGE_MAX).collect();
+        self.output.send(&Reply::Refused { entry, refusal, message })
     }
 
     fn run(&mut self, argv: &[Vec<u8>]) -> io::Result<()> {
@@ -241,7 +271,11 @@ impl Session {
         }
         let run = self.batch.n_runs;
         self.output.send(&Reply::Begins { run })?;
-        let end = commands::run(argv, &self.output)?;
+        let end = if self.manner.files_only {
+            commands::run_none(argv, &self.output)?
+        } else {
+            commands::run(argv, &self.output)?
+        };
         self.batch.is_spoiled = end != RunEnd::Exited(0);
         self.batch.n_runs += 1;
         self.output.send(&Reply::Ran { run, end })

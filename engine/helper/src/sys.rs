@@ -1,6 +1,6 @@
 //! The calls of the system that the standard library lacks: signals, foreign children, and watched files.
 //!
-//! This is the only unsafe code of the helper. The C library is part of the program in any case; the
+//! Only this and `dir.rs` are unsafe code of the helper. The C library is part of the program in any case; the
 //! declarations are those of Linux on 64-bit machines, the same for musl and glibc.
 
 #![expect(unsafe_code, reason = "the standard library has neither signals nor foreign children")]

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::sys;
+use crate::{place, sys};
 
 /// How often the file is looked at where the system cannot tell.
 const POLL: Duration = Duration::from_millis(250);
@@ -27,10 +27,7 @@ type Identity = (u64, u64, i64, i64);
 impl WatchedFile {
     /// Watches a file. It is made if possible, so that everybody in the container may touch it.
     pub(crate) fn new(path: &Path) -> Self {
-        if !path.exists() && fs::write(path, []).is_ok() {
-            let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-            let _ = fs::set_permissions(path, everybody);
-        }
+        let _ = place::make_for_everybody(path);
         // The directory tells also of files that replace the file. It may be missing, or the system may
         // have no watches left: then the file is looked at from time to time.
         let events = path.parent().and_then(|it| sys::watch_directory(it).ok());

@@ -27,7 +27,7 @@ use serde_json::Value;
 
 use crate::{Cluster, KubernetesError, ObjectKey, mapping::Resource, object::text};
 use merge::{KeptField, Step};
-use one::{Seen, Upsert};
+use one::{LiveObject, Upsert};
 use wanted::Wanted;
 
 /// How many objects are worked on at once.
@@ -137,7 +137,7 @@ struct Entry {
     place: usize,
     object: Value,
     /// Where its kind lives and what it was seen to be before its turn came.
-    seen: Option<(Resource, Seen)>,
+    seen: Option<(Resource, LiveObject)>,
 }
 
 impl Cluster {
@@ -180,7 +180,7 @@ impl Run<'_> {
     }
 
     /// Nothing if it cannot be seen, which will be told when its turn comes.
-    async fn look_at(&self, object: &Value) -> Option<(Resource, Seen)> {
+    async fn look_at(&self, object: &Value) -> Option<(Resource, LiveObject)> {
         let key = ObjectKey::of(object);
         let look = async {
             let resource = self.cluster.find_resource(&key.api_version, &key.kind).await.ok()??;
@@ -189,7 +189,7 @@ impl Run<'_> {
                 namespace => namespace,
             };
             let live = self.cluster.read(&resource.path(namespace, &key.name)).await.ok()?;
-            let seen = live.map_or(Seen::Missing, |live| Seen::There(Box::new(live)));
+            let seen = live.map_or(LiveObject::Missing, |live| LiveObject::There(Box::new(live)));
             Some((resource, seen))
         };
         tokio::time::timeout(self.options.timeout, look).await.ok()?
@@ -279,7 +279,7 @@ impl Run<'_> {
             Some(seen) => seen,
             None => {
                 let resource = self.cluster.resource(&key.api_version, &key.kind).await;
-                (resource.map_err(|it| it.during("kubernetes apply"))?, Seen::Nothing)
+                (resource.map_err(|it| it.during("kubernetes apply"))?, LiveObject::Nothing)
             }
         };
         let wanted = Wanted::new(self.cluster, resource, object);
@@ -290,7 +290,7 @@ impl Run<'_> {
         if matches!(result, Err(KubernetesError::Unreachable(_))) {
             // Nobody knows whether it was done. Looking again and doing what is left cannot do harm.
             upsert.is_again = true;
-            result = upsert.run(Seen::Nothing).await;
+            result = upsert.run(LiveObject::Nothing).await;
         }
         Ok((result?, upsert.kept))
     }

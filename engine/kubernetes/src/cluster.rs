@@ -146,7 +146,7 @@ impl Cluster {
         if matches!(code, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) {
             return Ok(Identity::of_server(self.server(), self.inner.roots.as_deref()));
         }
-        match connection::uid_of_answer(code, &body).map_err(KubernetesError::Unreachable)? {
+        match connection::uid_of_answer(code, &body)? {
             Some(uid) => Ok(Identity::Uid(uid)),
             None => Ok(Identity::of_server(self.server(), self.inner.roots.as_deref())),
         }

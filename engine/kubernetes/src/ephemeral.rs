@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::audit::Pending;
-use crate::pods::ContainerState;
-use crate::{Cluster, ContainerPlace, KubernetesError, ObjectKey, Pod, Verb};
+use crate::pods;
+use crate::{Cluster, ContainerPlace, ContainerState, KubernetesError, ObjectKey, Verb};
 
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -106,7 +106,7 @@ impl Cluster {
         let api: Api<ApiPod> = Api::namespaced(self.client().clone(), &at.namespace);
         let end = Instant::now() + limit;
         loop {
-            let pod = Pod::of(self.answered(api.get(&at.pod)).await?);
+            let pod = pods::pod(self.answered(api.get(&at.pod)).await?);
             let found = pod.ephemeral_containers.iter().find(|it| it.name == at.container);
             let why = match found.map(|it| &it.state) {
                 Some(ContainerState::Running { .. }) => return Ok(()),

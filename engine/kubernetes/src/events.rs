@@ -1,6 +1,6 @@
 //! Which events of a cluster are told, and in which words.
 
-use jiff::Timestamp;
+use engine_model::Time;
 use k8s_openapi::api::core::v1 as api;
 
 use crate::ObjectKey;
@@ -9,7 +9,7 @@ use crate::ObjectKey;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Happening {
     pub(crate) uid: String,
-    pub(crate) created: Timestamp,
+    pub(crate) created: Time,
     /// How often it happened.
     pub(crate) count: i32,
     /// The object it happened to.

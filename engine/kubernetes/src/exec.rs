@@ -9,18 +9,20 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use kube::Resource;
 use kube::api::AttachParams;
 use kube::core::Request;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use crate::stream::{Incoming, Messages, Outgoing, channels};
+use crate::stream::{Incoming, Messages, Outgoing, StreamError, channels};
 use crate::{Cluster, KubernetesError};
 
 /// How long the API server may take to start a command.
 const ANSWER: Duration = Duration::from_secs(6);
-/// How much may wait in each stream.
+/// How much may wait to be sent.
 const BUFFER: usize = 256 * 1024;
+/// How much of what a command prints may wait to be read, or is kept of what is read only in the end.
+const PRINTED: usize = 64 * 1024;
 const STDIN: u8 = 0;
 const STDOUT: u8 = 1;
 const STDERR: u8 = 2;
@@ -86,16 +88,14 @@ impl ExecSession {
         (stdin, stdout, stderr, ExecStatus { status, _guard: guard })
     }
 
-    /// Ends the input, reads all output and waits for the end of the command.
+    /// Ends the input, reads all output and waits for the end of the command. Of a long output the end is kept.
     ///
     /// # Errors
     /// If the command could not be run, or the connection was lost.
     pub async fn finish(self) -> Result<(i32, Vec<u8>, Vec<u8>), KubernetesError> {
-        let (stdin, mut stdout, mut stderr, status) = self.split();
+        let (stdin, stdout, stderr, status) = self.split();
         drop(stdin);
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let (code, _, _) =
-            tokio::join!(status.wait(), stdout.read_to_end(&mut out), stderr.read_to_end(&mut err));
+        let (code, out, err) = tokio::join!(status.wait(), end_of(stdout), end_of(stderr));
         Ok((code?, out, err))
     }
 }
@@ -129,14 +129,14 @@ impl Cluster {
         let can_close = connection.supports_stream_close();
         let (sink, stream) = channels(connection);
         let (stdin, input) = tokio::io::duplex(BUFFER);
-        let (stdout, output) = tokio::io::duplex(BUFFER);
-        let (stderr, errors) = tokio::io::duplex(BUFFER);
+        let (stdout, output) = tokio::io::duplex(PRINTED);
+        let (stderr, errors) = tokio::io::duplex(PRINTED);
         let (sender, status) = oneshot::channel();
         let input = with_stdin.then_some(input);
         let task = tokio::spawn(async move {
             let ended = tokio::select! {
                 ended = receive(stream, output, errors) => ended,
-                Err(error) = send(sink, input, can_close) => Err(lost(&error)),
+                Err(error) = send(sink, input, can_close) => Err(lost(&error.to_string())),
             };
             // Nobody has to wait for it.
             let _ = sender.send(ended);
@@ -147,15 +147,28 @@ impl Cluster {
     }
 }
 
+/// Reads to the end, of which not too much is kept.
+async fn end_of(mut printed: impl AsyncRead + Unpin) -> Vec<u8> {
+    let mut kept = Vec::new();
+    // What breaks off has no more to say.
+    while let Ok(n) = printed.read_buf(&mut kept).await
+        && n > 0
+    {
+        let n_too_many = kept.len().saturating_sub(PRINTED);
+        kept.drain(..n_too_many);
+    }
+    kept
+}
+
 /// Passes the input on, then waits: only the other side ends a session.
 async fn send(
     mut sink: impl Outgoing,
     input: Option<DuplexStream>,
     can_close: bool,
-) -> Result<(), String> {
+) -> Result<(), StreamError> {
     if let Some(input) = input {
         let mut messages = Messages::new(input, STDIN);
-        while let Some(message) = messages.next().await.map_err(|it| it.to_string())? {
+        while let Some(message) = messages.next().await? {
             sink.send(message).await?;
         }
         if can_close {
@@ -174,7 +187,7 @@ async fn receive(
     mut stderr: DuplexStream,
 ) -> Result<i32, KubernetesError> {
     while let Some(message) = stream.next().await {
-        let message = message.map_err(|it| lost(&it))?;
+        let message = message.map_err(|it| lost(&it.to_string()))?;
         let Some((channel, data)) = message.split_first() else { continue };
         // Output that nobody reads is thrown away, as by a program that closed its end.
         match *channel {
@@ -214,6 +227,15 @@ fn failed(why: &str) -> KubernetesError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn of_a_long_output_the_end_is_kept() {
+        let printed = [vec![b'x'; 5 * PRINTED], b"the error".to_vec()].concat();
+        let kept = end_of(printed.as_slice()).await;
+        assert_eq!(kept.len(), PRINTED);
+        assert!(kept.ends_with(b"xthe error") && kept.capacity() < 4 * PRINTED);
+        assert_eq!(end_of(&b"short"[..]).await, b"short");
+    }
 
     #[test]
     fn exit_codes_are_read_from_the_status() {

@@ -6,6 +6,7 @@
 mod connection;
 mod listen;
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,9 +16,9 @@ use kube::Api;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use crate::backoff::{Backoff, LONGEST_WAIT};
+use crate::backoff::{self, Backoff, LONGEST_WAIT};
 use crate::{Cluster, KubernetesError};
-use listen::Listeners;
+use listen::{ListenError, Listeners};
 
 /// The first wait between tries.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
@@ -106,25 +107,37 @@ struct Place {
 
 impl Place {
     /// Why the pod cannot be reached, if so.
-    async fn check(&self) -> Result<(), String> {
+    async fn check(&self) -> Result<(), ForwardError> {
         let api: Api<Pod> = Api::namespaced(self.cluster.client().clone(), &self.namespace);
         let pod = match timeout(ANSWER, api.get(&self.pod)).await {
             Ok(Ok(pod)) => pod,
-            Ok(Err(error)) => return Err(upgrade_error(&self.cluster.failure(error))),
-            Err(_) => return Err(upgrade_error(&self.cluster.silence())),
+            Ok(Err(error)) => return Err(self.cluster.failure(error).into()),
+            Err(_) => return Err(self.cluster.silence().into()),
         };
         match pod.status.and_then(|it| it.phase).as_deref() {
             Some("Running") => Ok(()),
-            phase => Err(upgrade_error(&KubernetesError::Request(format!(
-                "unable to forward port because pod is not running. Current status={}",
-                phase.unwrap_or("Unknown")
-            )))),
+            phase => Err(ForwardError::NotRunning(phase.unwrap_or("Unknown").to_owned())),
         }
     }
 }
 
-fn upgrade_error(cause: &KubernetesError) -> String {
-    format!("error upgrading connection: {cause}")
+/// Why a forward does not work, in the words that people know.
+#[derive(Debug, thiserror::Error)]
+enum ForwardError {
+    #[error("error upgrading connection: {0}")]
+    Connect(#[from] KubernetesError),
+    #[error(
+        "error upgrading connection: unable to forward port because pod is not running. Current status={0}"
+    )]
+    NotRunning(String),
+    #[error(transparent)]
+    Request(#[from] kube::core::request::Error),
+    #[error("an error occurred forwarding {local_port} -> {port}: {message}")]
+    Pod { local_port: u16, port: u16, message: String },
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error(transparent)]
+    Accept(#[from] io::Error),
 }
 
 /// One forward.
@@ -140,12 +153,12 @@ impl Task {
         let listeners = loop {
             match Listeners::bind(&self.forward.host, self.forward.local_port).await {
                 Ok(listeners) => break listeners,
-                Err(error) => self.failed(&error, None),
+                Err(error) => self.failed(&error.into(), None),
             }
-            sleep(backoff.step()).await;
+            sleep(backoff::next(&mut backoff)).await;
         };
         backoff.reset();
-        let mut connections: JoinSet<Result<(), String>> = JoinSet::new();
+        let mut connections: JoinSet<Result<(), ForwardError>> = JoinSet::new();
         // Connections are taken also while the pod is checked again after an error.
         let mut checking = JoinSet::new();
         self.check(&mut checking, Duration::ZERO);
@@ -161,7 +174,7 @@ impl Task {
                     Err(error) => {
                         // Such as too many open files: trying at once would not help.
                         sleep(FIRST_WAIT).await;
-                        Some(error.to_string())
+                        Some(error.into())
                     }
                 },
                 Some(ended) = connections.join_next() => ended.ok().and_then(Result::err),
@@ -180,12 +193,12 @@ impl Task {
             if started.elapsed() >= GOOD {
                 backoff.reset();
             }
-            self.check(&mut checking, backoff.step());
+            self.check(&mut checking, backoff::next(&mut backoff));
         }
     }
 
     /// Finds out after a wait whether the pod can be reached.
-    fn check(&self, checking: &mut JoinSet<Result<(), String>>, wait: Duration) {
+    fn check(&self, checking: &mut JoinSet<Result<(), ForwardError>>, wait: Duration) {
         let place = Arc::clone(&self.place);
         checking.spawn(async move {
             sleep(wait).await;
@@ -203,13 +216,13 @@ impl Task {
         });
     }
 
-    fn failed(&self, error: &str, listeners: Option<&Listeners>) {
+    fn failed(&self, error: &ForwardError, listeners: Option<&Listeners>) {
         (self.report)(ForwardStatus {
             forward: self.forward.clone(),
             local_port: listeners.map_or(self.forward.local_port, Listeners::port),
             addresses: listeners.map(Listeners::addresses).unwrap_or_default(),
             started: None,
-            error: Some(error.to_owned()),
+            error: Some(error.to_string()),
         });
     }
 }

@@ -24,6 +24,10 @@ mod stream;
 mod tracker;
 mod wait;
 
+pub use engine_model::pod::{
+    ContainerState, Interest, ObjectKey, Pod, PodCondition, PodContainer, PodOwner,
+};
+
 pub use apply::{Applied, ApplyOptions, Drift, Failure, Kept};
 pub use audit::{Sink, Verb, Write, WriteOutcome};
 pub use cluster::{Cluster, ServerVersion};
@@ -34,9 +38,5 @@ pub use exec::{ContainerPlace, ExecSession, ExecStatus};
 pub use forward::{Forward, ForwardReport, ForwardStatus, Forwarder, PodPorts};
 pub use identity::Identity;
 pub use logs::{ContainerLog, read_log};
-pub use object::{ObjectKey, uid};
-pub use pods::{
-    ContainerState, Pod, PodCondition, PodContainer, PodOwner, container_port, filtered,
-    most_recent, to_forward,
-};
-pub use tracker::{Interest, Report, Seen, Tracker};
+pub use object::uid;
+pub use tracker::{Report, Seen, Tracker};

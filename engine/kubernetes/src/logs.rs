@@ -14,7 +14,7 @@ use kube::Api;
 use kube::api::LogParams;
 use tokio::time::{sleep, timeout};
 
-use crate::backoff::{Backoff, LONGEST_WAIT};
+use crate::backoff::{self, Backoff, LONGEST_WAIT};
 use crate::pods::normal_id;
 use crate::{Cluster, KubernetesError};
 use lines::Lines;
@@ -103,7 +103,7 @@ pub async fn read_log(
                     trouble(&error.to_string());
                     said = Some(error);
                 }
-                sleep(backoff.step()).await;
+                sleep(backoff::next(&mut backoff)).await;
             }
         }
     }
@@ -195,7 +195,7 @@ async fn read(
     };
     match lines.end() {
         Ok(rest) => emit(write, &rest),
-        Err(error) => return End::Failed(KubernetesError::Request(error)),
+        Err(error) => return End::Failed(KubernetesError::Request(error.to_string())),
     }
     end
 }

@@ -10,25 +10,36 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 /// How much one message to the API server may carry.
 const MESSAGE: usize = 64 * 1024;
 
+/// Why a connection broke off, in the words of the WebSocket.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) struct StreamError(Box<dyn std::error::Error + Send + Sync>);
+
+impl From<io::Error> for StreamError {
+    fn from(error: io::Error) -> Self {
+        Self(Box::new(error))
+    }
+}
+
 /// Messages to the API server, each with its channel in front.
-pub(crate) trait Outgoing: Sink<Vec<u8>, Error = String> + Send + Unpin {}
-impl<T: Sink<Vec<u8>, Error = String> + Send + Unpin> Outgoing for T {}
+pub(crate) trait Outgoing: Sink<Vec<u8>, Error = StreamError> + Send + Unpin {}
+impl<T: Sink<Vec<u8>, Error = StreamError> + Send + Unpin> Outgoing for T {}
 
 /// Messages of the API server, each with its channel in front.
-pub(crate) trait Incoming: Stream<Item = Result<Bytes, String>> + Send + Unpin {}
-impl<T: Stream<Item = Result<Bytes, String>> + Send + Unpin> Incoming for T {}
+pub(crate) trait Incoming: Stream<Item = Result<Bytes, StreamError>> + Send + Unpin {}
+impl<T: Stream<Item = Result<Bytes, StreamError>> + Send + Unpin> Incoming for T {}
 
 /// Both directions of a connection. Pings are answered by the connection itself.
 pub(crate) fn channels(connection: Connection) -> (impl Outgoing, impl Incoming) {
     let (sink, stream) = connection.into_stream().split();
     let sink = sink
-        .sink_map_err(|it| it.to_string())
-        .with(|message: Vec<u8>| std::future::ready(Ok::<_, String>(message.into())));
+        .sink_map_err(|it| StreamError(Box::new(it)))
+        .with(|message: Vec<u8>| std::future::ready(Ok::<_, StreamError>(message.into())));
     let stream = stream.filter_map(|message| {
         std::future::ready(match message {
             Ok(message) if message.is_binary() => Some(Ok(message.into_data())),
             Ok(_) => None,
-            Err(error) => Some(Err(error.to_string())),
+            Err(error) => Some(Err(StreamError(Box::new(error)))),
         })
     });
     (sink, stream)

@@ -13,24 +13,14 @@ mod watch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use engine_model::{
+    Time,
+    pod::{Interest, Pod},
+};
 use tokio::sync::watch as state;
 use tokio::task::AbortHandle;
 
-use crate::{Cluster, ObjectKey, Pod};
-
-/// What a resource has deployed, or wants to find.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Interest {
-    /// The objects of the last apply with their UIDs; an object without one only says which namespace to watch.
-    pub deployed: Vec<(ObjectKey, String)>,
-    /// The pod templates of the last apply.
-    pub template_hashes: Vec<String>,
-    /// Labels of pods that belong to the resource whoever made them.
-    pub extra_selectors: Vec<BTreeMap<String, String>>,
-    /// Only the labels count.
-    pub selectors_only: bool,
-}
+use crate::Cluster;
 
 /// Something about a resource, or about the watching itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +69,7 @@ impl Tracker {
     ///
     /// `node_ip` of a cluster whose node ports can be reached is set with [`Tracker::with_node_ip`].
     #[must_use]
-    pub fn new(cluster: Cluster, since: Timestamp, report: Report) -> Self {
+    pub fn new(cluster: Cluster, since: Time, report: Report) -> Self {
         Self::with_node_ip(cluster, since, None, report)
     }
 
@@ -87,7 +77,7 @@ impl Tracker {
     #[must_use]
     pub fn with_node_ip(
         cluster: Cluster,
-        since: Timestamp,
+        since: Time,
         node_ip: Option<String>,
         report: Report,
     ) -> Self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{GoDuration, IgnoreDef, Link};
 
@@ -209,9 +209,12 @@ pub struct ApplyCmd {
 }
 
 /// What causes a command to run again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct RestartOn {
     /// Names of file watches.
     pub file_watches: Vec<String>,
+    /// Names of buttons; only objects of the API name some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ui_buttons: Vec<String>,
 }

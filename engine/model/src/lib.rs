@@ -3,20 +3,31 @@
 //! Types serialize as Tilt's `alpha tiltfile-result` prints them; `null` and missing fields are as there.
 //! Nothing here reads the world, holds a handle or makes a decision.
 
+pub mod annotation;
+pub mod backoff;
 pub mod compose;
+pub mod container;
 pub mod image;
 pub mod kubernetes;
 pub mod link;
 pub mod load;
 pub mod local;
 pub mod manifest;
+pub mod names;
+pub mod object;
+pub mod path;
+pub mod pod;
 pub mod settings;
+pub mod spec;
+pub mod time;
 
 mod json;
 
 use serde::{Deserialize, Serialize};
 
+pub use backoff::Backoff;
 pub use compose::{ComposeProject, ComposeSpec, ComposeTarget};
+pub use container::{Container, Port};
 pub use image::{
     BuildDetails, ComposeBuild, ContainerNameSelector, CustomBuild, DockerBuild, ImageTarget,
     LiveUpdateExec, LiveUpdateSelector, LiveUpdateSpec, LiveUpdateSync, OverrideArgs,
@@ -34,10 +45,36 @@ pub use local::{
     CmdSpec, ExecAction, HttpGetAction, HttpHeader, LocalTarget, Probe, TcpSocketAction,
 };
 pub use manifest::{DeployTarget, Manifest, TriggerMode};
+pub use object::{Kind, ObjectId};
+pub use path::FilePath;
 pub use settings::{
     CiSettings, DockerPruneSettings, Hashes, IgnorePatterns, RegistryHosting, TelemetrySettings,
     UpdateSettings, VersionSettings, WatchSettings,
 };
+pub use spec::{Spec, SpecChange, WatchTarget};
+pub use time::Time;
+
+serde_json::derived_to_json!(
+    CiSettings,
+    CmdSpec,
+    ComposeProject,
+    ComposeSpec,
+    CustomBuild,
+    DockerBuild,
+    Forward,
+    IgnoreDef,
+    KubernetesTarget,
+    LabelSelector,
+    LiveUpdateSpec,
+    Manifest,
+    OverrideArgs,
+    OverrideCommand,
+    PodLogStreamTemplate,
+    PortForwardTemplate,
+    Probe,
+    RegistryHosting,
+    TriggerMode,
+);
 
 /// A command that runs on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

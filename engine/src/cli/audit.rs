@@ -1,16 +1,16 @@
-//! `audit`: what was written to clusters, and which commands could have written.
+//! `audit`: lists writes to clusters, and commands that may have written.
 
 use clap::Args;
+use engine_cli::{Failure, Printer};
 
-use super::{Printer, failure::Failure};
-use crate::audit::{self, Entry};
+use crate::audit::{self, Contents, Entry};
 
 /// Show what was written to clusters, and by which commands more could have been.
 ///
 /// Every write of every engine of this user is there, and the command line of every child that had
 /// the means to write: with when it was, why, and who wanted it.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct AuditFlags {
     /// Only the last so many entries
     #[arg(short = 'n', long, value_name = "COUNT")]
     last: Option<usize>,
@@ -22,11 +22,17 @@ pub(super) struct Flags {
     json: bool,
 }
 
-pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
-    let path = audit::path();
-    let entries = audit::read(&path).map_err(|error| {
+pub(super) fn run(flags: &AuditFlags, printer: Printer) -> Result<(), Failure> {
+    let path = audit::path().map_err(|error| Failure::Command(error.to_string()))?;
+    let Contents { entries, n_damaged, n_newer } = audit::read(&path).map_err(|error| {
         Failure::Command(format!("the audit log {} cannot be read: {error}", path.display()))
     })?;
+    for (n, why) in [(n_damaged, "damaged"), (n_newer, "of a newer version of the engine")] {
+        if n > 0 {
+            let lines = if n == 1 { "line is" } else { "lines are" };
+            printer.err(&format!("{n} {lines} left out of {}: {why}\n", path.display()));
+        }
+    }
     let is_meant = |it: &&Entry| flags.context.as_ref().is_none_or(|name| it.context == *name);
     let entries: Vec<&Entry> = entries.iter().filter(is_meant).collect();
     let skipped = entries.len().saturating_sub(flags.last.unwrap_or(usize::MAX));

@@ -1,15 +1,14 @@
-//! `ci`: runs a Tiltfile to a verdict.
+//! `ci`: runs a Tiltfile until everything has succeeded or something has failed.
 
 use std::process::ExitCode;
 
 use clap::Args;
+use engine_cli::{Failure, Printer, values};
 use engine_model::GoDuration;
 
 use super::{
-    Global, Printer,
-    failure::Failure,
+    Global,
     start::{self, StartFlags, Terminal},
-    values,
 };
 use crate::runtime::Mode;
 
@@ -17,8 +16,9 @@ use crate::runtime::Mode;
 ///
 /// Exit code 0: all resources that start by themselves succeeded or are ready.
 /// Exit code 1: something failed, or took too long. Servers are stopped; deployments stay.
+/// Exit code 70: the engine itself has a defect, which it names. Servers are stopped.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct CiFlags {
     #[command(flatten)]
     start: StartFlags,
     /// Fail if it takes longer, for example 10m; 0 is no limit. `ci_settings` in the Tiltfile wins
@@ -26,7 +26,7 @@ pub(super) struct Flags {
     timeout: values::GoDuration,
 }
 
-pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
+pub(super) fn run(flags: &CiFlags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
     start::run(
         &flags.start,
         Mode::Ci,

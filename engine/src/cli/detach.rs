@@ -1,53 +1,53 @@
-//! `up --detach`: starts an engine in a session of its own, and returns when it answers.
+//! `up --detach`: starts an engine in the background, and returns when it answers.
 
 use std::{
     env,
     ffi::OsString,
-    fs::{self, File, OpenOptions},
-    io,
-    os::unix::{fs::OpenOptionsExt, process::CommandExt},
+    fs, io,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitCode, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use serde_json::json;
-
-use super::{
-    FAILURE, Printer, client::ApiClient, connect::ConnectFlags, failure::Failure, resource_type,
+use engine_cli::{
+    FAILURE, Failure, Printer,
+    connect::{ListenFlags, ListenPort},
     stop,
 };
-use crate::{dev_dir, platform, server::web};
+use engine_files::{dev_dir, private};
+use serde_json::json;
 
-/// How long an engine may take to answer; the Tiltfile is not waited for.
+use crate::{platform, server::web};
+
+/// How long to wait for an engine to answer; it does not wait for the Tiltfile.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often to ask whether it answers.
+/// How often to poll whether it answers.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What the engine in the background is told besides the words of the user; of several, the last counts.
+/// Additional flags for the engine in the background; the last of several wins.
 const FOR_CHILD: [&str; 3] = ["--detach=false", "--own-session", "--stream"];
 
-/// Starts an engine with the words of this command line.
-pub(super) fn run(
-    connect: &ConnectFlags,
-    json: bool,
-    printer: Printer,
-) -> Result<ExitCode, Failure> {
-    if connect.port == 0 {
+/// Starts an engine with the arguments of this command line.
+pub(super) fn run(listen: &ListenFlags, json: bool, printer: Printer) -> Result<ExitCode, Failure> {
+    if listen.port == ListenPort::Number(0) {
         return Err(Failure::Command(
             "--detach needs a --port by which it can be found".to_owned(),
         ));
     }
     let failure =
         |error: io::Error| Failure::Command(format!("cannot start in the background: {error}"));
-    let log = log_path(connect.port).map_err(failure)?;
+    let logs = log_dir().map_err(failure)?;
     // The log of an instance that has the port already stays where it is.
-    let new_log = log.with_extension(format!("{}.log", std::process::id()));
+    let new_log = logs.join(format!("up-{}.{}.log", listen.port, std::process::id()));
     let mut child = spawn(&new_log).map_err(failure)?;
     let deadline = Instant::now() + TIMEOUT;
-    while !answers(connect, child.id()) {
+    let port = loop {
+        if let Some(port) = stop::port_of(child.id()) {
+            break port;
+        }
         if let Some(status) = child.try_wait().map_err(failure)? {
             // What it printed says why.
             printer.err(&fs::read_to_string(&new_log).unwrap_or_default());
@@ -63,11 +63,12 @@ pub(super) fn run(
             return Err(Failure::Command(format!("the engine does not answer; its log is {log}")));
         }
         thread::sleep(POLL);
-    }
+    };
+    let log = logs.join(format!("up-{port}.log"));
     fs::rename(&new_log, &log).map_err(failure)?;
-    let url = format!("http://{}:{}/", web::shown_host(&connect.host), connect.port);
+    let url = format!("http://{}:{}/", web::shown_host(&listen.host), port);
     if json {
-        printer.json(&json!({"pid": child.id(), "url": url, "log": log}));
+        printer.json(&json!({"pid": child.id(), "url": url, "log": log.to_string_lossy()}));
     } else {
         let (pid, log) = (child.id(), log.display());
         printer.out(&format!("Tilt started on {url} (process {pid})\nLog: {log}\n"));
@@ -81,24 +82,21 @@ pub(super) fn leave_terminal() {
     let _ = nix::unistd::setsid();
 }
 
-fn log_path(port: i64) -> io::Result<PathBuf> {
+fn log_dir() -> io::Result<PathBuf> {
     let dir = dev_dir::create()?.join("logs");
-    fs::create_dir_all(&dir)?;
-    Ok(dir.join(format!("up-{port}.log")))
+    private::create_dir(&dir)?;
+    Ok(dir)
 }
 
 fn spawn(log: &Path) -> io::Result<Child> {
-    let open = || -> io::Result<File> {
-        OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(log)
-    };
     let mut words = env::args_os();
     let name = words.next().unwrap_or_else(|| "engine".into());
     Command::new(platform::own_program()?)
         .arg0(name)
         .args(for_child(words.collect()))
         .stdin(Stdio::null())
-        .stdout(open()?)
-        .stderr(open()?)
+        .stdout(private::append(log)?)
+        .stderr(private::append(log)?)
         .spawn()
 }
 
@@ -107,14 +105,6 @@ fn for_child(mut words: Vec<OsString>) -> Vec<OsString> {
     let end = words.iter().position(|it| it == "--").unwrap_or(words.len());
     words.splice(end..end, FOR_CHILD.map(OsString::from));
     words
-}
-
-/// Whether the process is the instance that clients find.
-fn answers(connect: &ConnectFlags, pid: u32) -> bool {
-    let session =
-        ApiClient::new(connect).and_then(|it| it.get(resource_type::named("Session"), "Tiltfile"));
-    let found = session.ok().and_then(|it| stop::process_of(&it));
-    found.is_some_and(|it| u32::try_from(it.as_raw()) == Ok(pid))
 }
 
 #[cfg(test)]
@@ -128,7 +118,10 @@ mod tests {
             let words: Vec<_> = words.iter().map(|it| it.to_string_lossy()).collect();
             assert_eq!(words.join(" "), want);
         };
-        check(&["up", "-d", "web"], "up -d web --detach=false --own-session --stream");
-        check(&["up", "-d", "--", "--x"], "up -d --detach=false --own-session --stream -- --x");
+        check(&["up", "--detach", "web"], "up --detach web --detach=false --own-session --stream");
+        check(
+            &["up", "--detach", "--", "--x"],
+            "up --detach --detach=false --own-session --stream -- --x",
+        );
     }
 }

@@ -1,12 +1,13 @@
-//! `docker-prune`: removes what earlier updates have left in Docker.
+//! `docker-prune`: removes old images and containers that updates left in Docker.
 
 use clap::Args;
+use engine_cli::{Failure, Printer};
 use engine_docker::{Docker, DockerError, Environment, Prune, PruneReport};
 use engine_formats::docker::registry::Registry;
 use engine_kubernetes::Cluster;
 use engine_model::{DeployTarget, Manifest};
 
-use super::{Global, Printer, evaluated::Evaluated, failure::Failure};
+use super::{Global, evaluated::Evaluated};
 use crate::{
     deploy::{
         prune::{self, TITLE},
@@ -20,7 +21,7 @@ use crate::{
 /// How old they may get, and how many images of each name stay, is what `docker_prune_settings` in
 /// the Tiltfile says.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct DockerPruneFlags {
     /// Path to the Tiltfile
     #[arg(short, long, default_value = "Tiltfile", value_name = "PATH")]
     file: String,
@@ -29,7 +30,11 @@ pub(super) struct Flags {
     args: Vec<String>,
 }
 
-pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<(), Failure> {
+pub(super) fn run(
+    flags: &DockerPruneFlags,
+    global: &Global,
+    printer: Printer,
+) -> Result<(), Failure> {
     let evaluated = Evaluated::of_command("docker-prune", &flags.file, &flags.args, printer)?;
     let images = evaluated.load.manifests.iter().flat_map(|it| it.image_targets.iter().flatten());
     let settings = &evaluated.load.docker_prune_settings;

@@ -1,16 +1,15 @@
-//! `docs`: the reference of the Tiltfile API.
+//! `docs`: prints the reference of the Tiltfile API.
 
 use builtins::docs::{self, Entry, Param, Shape};
 use clap::{Args, ValueEnum};
+use engine_cli::{Failure, Printer};
 use serde_json::{Value, json};
-
-use super::{Printer, failure::Failure};
 
 /// Print the reference of the Tiltfile API.
 ///
 /// Without a name, everything that a Tiltfile can use is printed, by topic. Editors show the same texts.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct DocsFlags {
     /// How to print it
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     output: Format,
@@ -26,7 +25,7 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
+pub(super) fn run(flags: &DocsFlags, printer: Printer) -> Result<(), Failure> {
     let wanted =
         |entry: &Entry| flags.names.is_empty() || flags.names.iter().any(|it| is_meant(entry, it));
     let unknown = flags.names.iter().find(|name| !docs::entries().any(|it| is_meant(it, name)));

@@ -1,26 +1,27 @@
-//! `doctor`: what this machine has to offer, for bug reports.
+//! `doctor`: prints diagnostics of this machine for bug reports.
 
 use std::{
     env,
-    io::Read,
+    io::{self, Read},
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use clap::Args;
+use engine_cli::Printer;
 use serde_json::{Map, Value};
 
-use super::{BUILT, Printer};
+use super::BUILT;
 
-/// How long all questions together may take.
+/// The time limit for all probes together.
 const BUDGET: Duration = Duration::from_secs(5);
-/// How often a program is asked whether it has ended.
+/// How often to poll whether a program has exited.
 const POLL: Duration = Duration::from_millis(10);
 
 /// Print diagnostic information about the environment.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct DoctorFlags {
     /// Kubernetes context to use, instead of the current one
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
@@ -29,10 +30,24 @@ pub(super) struct Flags {
     json: bool,
 }
 
-/// A line of the report: a name and a value, or what went wrong.
-type Field = (&'static str, Result<String, String>);
+/// A line of the report: a name, and a value or an error.
+type Field = (&'static str, Result<String, ProbeError>);
 
-pub(super) fn run(flags: &Flags, printer: Printer) {
+/// Why a program gives no answer.
+#[derive(Debug, thiserror::Error)]
+enum ProbeError {
+    #[error("{program}: {source}")]
+    Start { program: String, source: io::Error },
+    #[error(transparent)]
+    Wait(#[from] io::Error),
+    #[error("{0} did not answer in time")]
+    Timeout(String),
+    /// The last line that the program wrote to stderr.
+    #[error("{}", if .0.is_empty() { "it failed" } else { .0 })]
+    Failed(String),
+}
+
+pub(super) fn run(flags: &DoctorFlags, printer: Printer) {
     let deadline = Instant::now() + BUDGET;
     let version = format!("v{}, built {BUILT}", builtins::COMPATIBLE_VERSION);
     let system = format!("{}-{}", env::consts::OS, go_arch());
@@ -50,7 +65,8 @@ pub(super) fn run(flags: &Flags, printer: Printer) {
                 .collect();
             report.insert(title.to_owned(), fields.into());
         }
-        let encoder = builtins::golang::json::Encoder { indent: Some("  "), escape_html: true };
+        let encoder =
+            engine_formats::golang::json::Encoder { indent: Some("  "), escape_html: true };
         printer.out(&format!("{}\n", encoder.encode(&report.into())));
         return;
     }
@@ -99,7 +115,7 @@ fn docker(deadline: Instant) -> Vec<Field> {
     fields
 }
 
-fn kubernetes(flags: &Flags, deadline: Instant) -> Vec<Field> {
+fn kubernetes(flags: &DoctorFlags, deadline: Instant) -> Vec<Field> {
     let context = flags.context.as_ref().map(|it| format!("--context={it}"));
     let with = |args: &[&str]| {
         let mut all: Vec<&str> = args.to_vec();
@@ -134,23 +150,23 @@ fn kubernetes(flags: &Flags, deadline: Instant) -> Vec<Field> {
     ]
 }
 
-/// What a program prints, or why it does not.
-fn output(program: &str, args: &[&str], deadline: Instant) -> Result<String, String> {
+/// The stdout of a program.
+fn output(program: &str, args: &[&str], deadline: Instant) -> Result<String, ProbeError> {
     let mut child = Command::new(program)
         .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("{program}: {error}"))?;
+        .map_err(|source| ProbeError::Start { program: program.to_owned(), source })?;
     let status = loop {
-        match child.try_wait().map_err(|it| it.to_string())? {
+        match child.try_wait()? {
             Some(status) => break status,
             None if Instant::now() >= deadline => {
                 // It is asked no more; that it may have ended by itself is fine.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("{program} did not answer in time"));
+                return Err(ProbeError::Timeout(program.to_owned()));
             }
             None => thread::sleep(POLL),
         }
@@ -168,5 +184,5 @@ fn output(program: &str, args: &[&str], deadline: Instant) -> Result<String, Str
         return Ok(text);
     }
     let error = read(child.stderr.as_mut().map(|it| it as &mut dyn Read));
-    Err(error.lines().last().unwrap_or("it failed").to_owned())
+    Err(ProbeError::Failed(error.lines().last().unwrap_or_default().to_owned()))
 }

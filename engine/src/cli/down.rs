@@ -5,23 +5,26 @@ mod cluster;
 use std::{
     collections::{HashMap, HashSet},
     process::ExitCode,
-    sync::Arc,
 };
 
 use builtins::{
     Request,
-    host::{Host, Level, OsHost},
+    host::{Host as _, Level},
 };
 use clap::Args;
+use engine_cli::{Failure, Printer};
 use engine_model::{ComposeProject, DeployTarget, Load, Manifest};
 
-use super::{Global, Printer, failure::Failure, interrupt};
+use super::{
+    Global,
+    interrupt::{self, OwnHost},
+};
 use crate::{
     deploy::{
         commands::{Output, Surroundings},
         compose::Compose,
     },
-    exec::{Guarded, env::Colors},
+    exec::env::Colors,
     logs as log,
 };
 
@@ -32,7 +35,7 @@ use crate::{
 /// with the annotation `tilt.dev/down-policy: keep`, stay. Services of Docker Compose are stopped
 /// and removed, with their networks; local resources have nothing to delete.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct DownFlags {
     /// Path to the Tiltfile
     #[arg(short, long, default_value = "Tiltfile", value_name = "PATH")]
     file: String,
@@ -53,23 +56,25 @@ pub(super) struct Flags {
     args: Vec<String>,
 }
 
-pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    flags: &DownFlags,
+    global: &Global,
+    printer: Printer,
+) -> Result<ExitCode, Failure> {
     let is_debug = global.debug;
-    let host = OsHost::from_process(Box::new(move |level, text| match level {
+    let log = move |level, text: &str| match level {
         Level::Debug if !is_debug => {}
         // Nothing marks warnings here; there is no log to look them up in.
         Level::Debug | Level::Info | Level::Warn => printer.out(text),
-    }));
-    let host = Arc::new(host.with_launcher(Box::new(Guarded)));
-    interrupt::handle(&host, printer)
-        .map_err(|error| Failure::Command(format!("cannot handle signals: {error}")))?;
+    };
+    let host = OwnHost::new(log, printer)?;
     let mut request = Request::new(&flags.file, "down");
     let text = |it: &str| (!it.is_empty()).then(|| it.to_owned());
     request.args.clone_from(&flags.args);
     request.context = text(&flags.context);
     request.namespace = text(&flags.namespace);
     request.pin_kubeconfig = true;
-    let evaluation = builtins::evaluate(&request, Arc::clone(&host) as Arc<dyn Host>);
+    let evaluation = builtins::evaluate(&request, host.shared());
     if host.canceled() {
         return Ok(interrupt::finish(&host, printer));
     }
@@ -97,7 +102,7 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
         env: &env,
         output: &output,
     };
-    runtime.block_on(down.run()).map_err(Failure::Command)?;
+    runtime.block_on(down.run()).map_err(Failure::command)?;
     let projects = projects(&deployed);
     if !projects.is_empty() {
         let compose = Compose::new(Surroundings::new(env, "localhost", 0, Colors::Off));
@@ -115,7 +120,7 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Resources that take part, the last one first, and each after those that build on it.
+/// Enabled resources in reverse order, each after its dependents.
 fn in_order(load: &Load) -> Vec<&Manifest> {
     let mut dependents: HashMap<&str, Vec<&Manifest>> = HashMap::new();
     for manifest in load.manifests.iter().rev() {
@@ -127,18 +132,20 @@ fn in_order(load: &Load) -> Vec<&Manifest> {
         |it: &Manifest| dependents.get(it.name.as_str()).map(Vec::as_slice).unwrap_or_default();
     let (mut order, mut seen) = (Vec::new(), HashSet::new());
     for manifest in load.manifests.iter().rev() {
-        // Those on the way, each with its dependents that are still to be looked at.
-        let mut way: Vec<(&Manifest, std::slice::Iter<'_, &Manifest>)> = Vec::new();
+        // The stack of a depth-first search: each resource with its remaining dependents.
+        let mut stack: Vec<(&Manifest, std::slice::Iter<'_, &Manifest>)> = Vec::new();
         if seen.insert(manifest.name.as_str()) {
-            way.push((manifest, of(manifest).iter()));
+            stack.push((manifest, of(manifest).iter()));
         }
-        while let Some((current, rest)) = way.last_mut() {
+        while let Some((current, rest)) = stack.last_mut() {
             match rest.next() {
-                Some(next) if seen.insert(next.name.as_str()) => way.push((next, of(next).iter())),
+                Some(next) if seen.insert(next.name.as_str()) => {
+                    stack.push((next, of(next).iter()))
+                }
                 Some(_) => {}
                 None => {
                     order.push(*current);
-                    way.pop();
+                    stack.pop();
                 }
             }
         }

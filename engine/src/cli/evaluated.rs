@@ -1,22 +1,18 @@
-//! A Tiltfile evaluated on the spot, for commands that only look.
+//! Evaluates a Tiltfile for read-only commands.
 
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use builtins::{
-    Request,
-    api::KubeCluster,
-    extension::Repository,
-    host::{Host, OsHost},
-};
+use builtins::{Request, api::KubeCluster, extension::Repository};
+use engine_cli::{Failure, Printer};
 use engine_model::Load;
+use engine_model::path::to_path;
 
-use super::{Printer, failure::Failure, interrupt, report};
-use crate::exec::Guarded;
+use super::{interrupt::OwnHost, report};
 
-/// What a Tiltfile says.
+/// The result of a Tiltfile.
 pub(super) struct Evaluated {
     pub(super) load: Load,
     /// Where extensions were loaded from.
@@ -27,12 +23,12 @@ pub(super) struct Evaluated {
 }
 
 impl Evaluated {
-    /// Evaluates a Tiltfile as `up` would; what it prints is shown only if it fails.
+    /// Evaluates a Tiltfile as `up` would; its output is printed only if it fails.
     pub(super) fn new(file: &str, args: &[String], printer: Printer) -> Result<Self, Failure> {
         Self::of_command("up", file, args, printer)
     }
 
-    /// The same for a command that the Tiltfile is to know by its own name.
+    /// Evaluates a Tiltfile for a command with a name of its own.
     pub(super) fn of_command(
         name: &str,
         file: &str,
@@ -40,19 +36,15 @@ impl Evaluated {
         printer: Printer,
     ) -> Result<Self, Failure> {
         let printed = Arc::new(Mutex::new(String::new()));
-        let host = {
-            let printed = Arc::clone(&printed);
-            let host = OsHost::from_process(Box::new(move |_, text| {
-                printed.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
-            }));
-            Arc::new(host.with_launcher(Box::new(Guarded)))
+        let log = Arc::clone(&printed);
+        let log = move |_, text: &str| {
+            log.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
         };
-        interrupt::handle(&host, printer)
-            .map_err(|error| Failure::Command(format!("cannot handle signals: {error}")))?;
+        let host = OwnHost::new(log, printer)?;
         let mut request = Request::new(file, name);
         request.args = args.to_vec();
         request.pin_kubeconfig = true;
-        let evaluation = builtins::evaluate(&request, Arc::clone(&host) as Arc<dyn Host>);
+        let evaluation = builtins::evaluate(&request, host.shared());
         if let Some(failure) = evaluation.failure {
             let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
             return Err(Failure::Plain(format!("{printed}{}", report::for_people(&failure))));
@@ -61,13 +53,13 @@ impl Evaluated {
         let repositories = evaluation.repositories;
         // The file is gone with the host.
         let cluster = evaluation.cluster.and_then(|it| {
-            let text = std::fs::read_to_string(it.path.as_ref()?).ok()?;
+            let text = std::fs::read_to_string(to_path(it.path.as_ref()?)).ok()?;
             Some((it, text))
         });
         Ok(Self { load: evaluation.load, repositories, cluster, enabled })
     }
 
-    /// Whether a resource would take part.
+    /// Whether a resource is enabled.
     pub(super) fn is_enabled(&self, resource: &str) -> bool {
         self.enabled.contains(resource)
     }

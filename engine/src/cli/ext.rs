@@ -1,28 +1,29 @@
-//! `ext`: which extensions a Tiltfile uses, and how to have them without a network.
+//! `ext`: lists, locks and vendors the extensions of a Tiltfile.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use builtins::{
     extension::{
         self, Repository,
         lock::{self, Lock, Pin},
+        revision::Reference,
     },
     host::OsHost,
 };
 use clap::{Args, Subcommand};
-use engine_model::Load;
+use engine_cli::{Failure, Printer, output_file};
+use engine_model::{
+    Load,
+    path::{to_path, to_text},
+};
 use serde_json::Value;
 
-use super::{Printer, evaluated::Evaluated, failure::Failure};
+use super::evaluated::Evaluated;
 use crate::exec::Guarded;
 
 /// Extensions of the Tiltfile.
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum ExtCommand {
     /// List the extensions that the Tiltfile uses, and where each comes from
     List(ListFlags),
     /// Write down which commits of extension repositories are used, in tilt-extensions.lock
@@ -60,18 +61,18 @@ pub(super) struct LockFlags {
     update: bool,
 }
 
-pub(super) fn run(command: &Command, printer: Printer) -> Result<(), Failure> {
+pub(super) fn run(command: &ExtCommand, printer: Printer) -> Result<(), Failure> {
     match command {
-        Command::List(flags) if flags.all => {
+        ExtCommand::List(flags) if flags.all => {
             builtins::extension::standard_library()
                 .for_each(|name| printer.out(&format!("{name}\n")));
             Ok(())
         }
-        Command::List(flags) => list(&Project::evaluate(&flags.tiltfile, printer)?, printer),
-        Command::Lock(flags) => {
+        ExtCommand::List(flags) => list(&Project::evaluate(&flags.tiltfile, printer)?, printer),
+        ExtCommand::Lock(flags) => {
             write_lock(&Project::evaluate(&flags.tiltfile, printer)?, flags.update, printer)
         }
-        Command::Vendor(flags) => vendor(&Project::evaluate(flags, printer)?, printer),
+        ExtCommand::Vendor(flags) => vendor(&Project::evaluate(flags, printer)?, printer),
     }
 }
 
@@ -86,8 +87,9 @@ struct Project {
 impl Project {
     fn evaluate(flags: &TiltfileFlags, printer: Printer) -> Result<Self, Failure> {
         let evaluated = Evaluated::new(&flags.file, &flags.args, printer)?;
-        let file = fs::canonicalize(&flags.file).unwrap_or_else(|_| PathBuf::from(&flags.file));
-        let dir = file.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
+        let file = fs::canonicalize(to_path(&flags.file))
+            .unwrap_or_else(|_| to_path(&flags.file).into_owned());
+        let dir = to_text(file.parent().unwrap_or(Path::new("/"))).into_owned();
         let host = OsHost::from_process(Box::new(move |_, text| printer.err(text)));
         let host = host.with_launcher(Box::new(Guarded));
         let Evaluated { load, repositories, .. } = evaluated;
@@ -117,7 +119,7 @@ impl Project {
     }
 
     fn lock(&self) -> Result<Lock, Failure> {
-        Lock::read(&self.host, &self.dir).map_err(Failure::Command)
+        Lock::read(&self.host, &self.dir).map_err(|why| Failure::Command(why.to_string()))
     }
 }
 
@@ -161,7 +163,7 @@ fn source(used: &Repository, project: &Project, lock: &Lock) -> String {
         return format!("standard library {}", env!("CARGO_PKG_VERSION"));
     }
     match lock.commit(url, reference) {
-        Some(commit) => format!("{url} at {commit} (locked)"),
+        Some(commit) => format!("{url} at {} (locked)", commit.as_str()),
         None if !reference.is_empty() => format!("{url} at {reference}"),
         None => url.clone(),
     }
@@ -172,7 +174,9 @@ fn write_lock(project: &Project, update: bool, printer: Printer) -> Result<(), F
     let mut new = Lock::default();
     let mut failures = Vec::new();
     for (url, reference) in project.git_repositories() {
-        let known = old.commit(&url, &reference).map(str::to_owned);
+        let known = old.commit(&url, &reference).cloned();
+        let reference = Reference::try_from(reference)
+            .map_err(|error| Failure::Command(format!("{url}: {error}")))?;
         let commit = match known {
             Some(commit) if !update => Some(commit),
             // What cannot be asked stays as it was.
@@ -184,7 +188,7 @@ fn write_lock(project: &Project, update: bool, printer: Printer) -> Result<(), F
             }
         };
         if let Some(commit) = commit {
-            printer.out(&format!("{url} {commit}\n"));
+            printer.out(&format!("{url} {}\n", commit.as_str()));
             new.pin(Pin { url, reference, commit });
         }
     }
@@ -193,14 +197,17 @@ fn write_lock(project: &Project, update: bool, printer: Printer) -> Result<(), F
 }
 
 fn save(project: &Project, new: &Lock, printer: Printer) -> Result<(), Failure> {
-    let file = Path::new(&project.dir).join(lock::LOCK_FILE);
+    let file = to_path(&project.dir).join(lock::LOCK_FILE);
     if new.repos.is_empty() {
         printer.out("Nothing to lock: all extensions come with the engine, or from folders\n");
         // A lock that pins nothing is of no use.
         let _ = fs::remove_file(file);
         return Ok(());
     }
-    fs::write(&file, new.text())
+    // The old one serves until the new one is whole.
+    let partial = file.with_extension("lock.partial");
+    output_file::write(&partial, new.text().as_bytes())
+        .and_then(|()| fs::rename(&partial, &file))
         .map_err(|error| Failure::Command(format!("{}: {error}", file.display())))
 }
 
@@ -212,17 +219,17 @@ fn vendor(project: &Project, printer: Printer) -> Result<(), Failure> {
     }
     for (url, reference) in repositories {
         let root = extension::repository_root(&project.host, &project.dir, &url, &reference)
-            .map_err(Failure::Command)?;
+            .map_err(|why| Failure::Command(why.to_string()))?;
         if extension::is_standard_library(&project.host, &root) {
             continue;
         }
         let import_path = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-        let target = PathBuf::from(lock::vendored(&project.dir, import_path));
-        if Path::new(&root) != target {
+        let target = to_path(&lock::vendored(&project.dir, import_path)).into_owned();
+        if *to_path(&root) != target {
             let parent = target.parent().unwrap_or(Path::new("/"));
             let partial = parent.join(format!(".partial-{}", std::process::id()));
             let copied =
-                copy(Path::new(&root), &partial).and_then(|()| fs::rename(&partial, &target));
+                copy(&to_path(&root), &partial).and_then(|()| fs::rename(&partial, &target));
             if let Err(error) = copied {
                 // What is left of it is of no use; the error is what counts.
                 let _ = fs::remove_dir_all(&partial);

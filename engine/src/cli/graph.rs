@@ -1,18 +1,17 @@
-//! `graph`: which resource waits for which.
+//! `graph`: prints the dependencies of resources.
 
 use clap::{Args, ValueEnum};
+use engine_cli::{Failure, Printer, client::WebClient, connect::ConnectFlags};
 use serde_json::{Value, json};
 
-use super::{
-    Printer, client::WebClient, connect::ConnectFlags, evaluated::Evaluated, failure::Failure,
-};
+use super::evaluated::Evaluated;
 
 /// Show which resource waits for which.
 ///
 /// If an engine is running, its resources are shown with how they do; otherwise the Tiltfile is
 /// evaluated, and nothing is started.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct GraphFlags {
     /// Path to the Tiltfile, to evaluate it even if an engine is running
     #[arg(short, long, value_name = "PATH")]
     file: Option<String>,
@@ -39,7 +38,7 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
+pub(super) fn run(flags: &GraphFlags, printer: Printer) -> Result<(), Failure> {
     let running = if flags.file.is_none() && flags.args.is_empty() {
         WebClient::new(&flags.connect).and_then(|mut it| it.get("graph")).ok()
     } else {
@@ -58,7 +57,7 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-fn evaluated(flags: &Flags, printer: Printer) -> Result<Value, Failure> {
+fn evaluated(flags: &GraphFlags, printer: Printer) -> Result<Value, Failure> {
     let file = flags.file.as_deref().unwrap_or("Tiltfile");
     let evaluated = Evaluated::new(file, &flags.args, printer)?;
     let resources = evaluated.load.manifests.iter().map(|it| {

@@ -1,7 +1,8 @@
-//! JSON as Go's encoder prints it: two spaces, `<`, `>` and `&` escaped for HTML.
+//! Prints JSON as Go's encoder does: two spaces, `<`, `>` and `&` escaped for HTML.
 
 use std::io::{self, Write};
 
+use engine_model::path;
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, PrettyFormatter, Serializer};
 
@@ -59,7 +60,8 @@ impl Formatter for GoFormatter {
         out: &mut W,
         text: &str,
     ) -> io::Result<()> {
-        let mut rest = text;
+        let text = path::shown(text);
+        let mut rest = &*text;
         while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
             let (plain, special) = rest.split_at(at);
             out.write_all(plain.as_bytes())?;

@@ -1,4 +1,4 @@
-//! Where a detached engine writes its log: a file that starts over when it has become large.
+//! The log file of a detached engine, which is truncated to its last lines when it becomes large.
 
 use std::{
     fs::File,
@@ -6,13 +6,13 @@ use std::{
     os::fd::AsFd,
 };
 
-/// So much is written before the file starts over.
+/// The size at which the file is truncated.
 const LIMIT: u64 = 16 * 1024 * 1024;
 
-/// So much of the end is kept then.
+/// How much of its end is kept.
 const KEPT: u64 = 1024 * 1024;
 
-/// A file that others may have open too, under whatever name it has by now.
+/// A file that other programs may have open or may have renamed.
 #[derive(Debug)]
 pub(super) struct LogFile {
     file: File,
@@ -25,7 +25,7 @@ impl LogFile {
     /// The file that is standard output.
     ///
     /// # Errors
-    /// If standard output is no file that can be cut.
+    /// If stdout is not a regular file.
     pub(super) fn of_stdout() -> io::Result<Self> {
         Self::new(File::from(io::stdout().as_fd().try_clone_to_owned()?), LIMIT, KEPT)
     }

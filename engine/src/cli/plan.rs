@@ -1,21 +1,20 @@
-//! `plan`: what `up` or a reload would do. Nothing is started, stopped or changed.
+//! `plan`: prints what `up` or a reload would do, without doing it.
 
 use std::sync::Arc;
 
-use builtins::kubernetes;
 use clap::Args;
+use engine_cli::{Failure, Printer, client::WebClient, connect::ConnectFlags};
 use engine_core::{
     Loaded,
     hold::WaitsOn,
     plan::{self, FirstRun},
     resource::EnableState,
 };
+use engine_formats::kubernetes;
 use engine_model::{BuildDetails, DeployTarget, ImageTarget, KubernetesTarget, Manifest};
 use serde_json::{Value, json};
 
-use super::{
-    Printer, client::WebClient, connect::ConnectFlags, evaluated::Evaluated, failure::Failure,
-};
+use super::evaluated::Evaluated;
 use crate::exec::shell_text;
 
 /// Show what `up`, or a reload of the running engine, would do.
@@ -23,7 +22,7 @@ use crate::exec::shell_text;
 /// The Tiltfile is evaluated for that, with the commands it runs itself; nothing else happens. If an
 /// engine is running, the answer is what would change now, otherwise what would run first.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct PlanFlags {
     /// Path to the Tiltfile, to plan its first run even if an engine is running
     #[arg(short, long, value_name = "PATH")]
     file: Option<String>,
@@ -37,13 +36,9 @@ pub(super) struct Flags {
     args: Vec<String>,
 }
 
-pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
-    let running = if flags.file.is_none() && flags.args.is_empty() {
-        WebClient::new(&flags.connect).and_then(|mut it| it.get("plan")).ok()
-    } else {
-        None
-    };
-    let (plan, text) = match running.and_then(|it| serde_json::from_slice::<Value>(&it).ok()) {
+pub(super) fn run(flags: &PlanFlags, printer: Printer) -> Result<(), Failure> {
+    let is_about_running = flags.file.is_none() && flags.args.is_empty();
+    let (plan, text) = match is_about_running.then(|| reload(flags)).transpose()?.flatten() {
         Some(plan) => {
             if let Some(error) = plan["error"].as_str() {
                 return Err(Failure::Command(error.to_owned()));
@@ -61,7 +56,17 @@ pub(super) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-fn first_run(flags: &Flags, printer: Printer) -> Result<(Value, String), Failure> {
+/// What a reload would do; nothing if no engine is running.
+fn reload(flags: &PlanFlags) -> Result<Option<Value>, Failure> {
+    // Without a token there is nobody who would answer.
+    let Ok(mut client) = WebClient::new(&flags.connect) else { return Ok(None) };
+    client.work_out("plan").map_err(|failure| {
+        let hint = "`--file` plans the first run of a Tiltfile, whatever is running";
+        Failure::Command(format!("{}; {hint}", failure.message().trim_end()))
+    })
+}
+
+fn first_run(flags: &PlanFlags, printer: Printer) -> Result<(Value, String), Failure> {
     let file = flags.file.as_deref().unwrap_or("Tiltfile");
     let evaluated = Evaluated::new(file, &flags.args, printer)?;
     let state = |it: &Manifest| {

@@ -1,7 +1,6 @@
-//! Shows why a Tiltfile failed: to people as a report with the source, to programs as JSON.
+//! Prints why a Tiltfile failed: as a report with source lines for people, as JSON for programs.
 //!
-//! The words of Tilt's message and traceback stand on lines of their own, never wrapped, so that they can be
-//! searched for.
+//! Tilt's message and traceback stand on lines of their own, never wrapped, so that scripts can search for them.
 
 use std::{
     fmt::{self, Write},
@@ -15,10 +14,10 @@ use miette::{
 };
 use serde_json::{Value, json};
 
-/// Files with longer lines are no sight for people.
+/// Sources with longer lines are not quoted.
 const MAX_LINE: usize = 2_000;
 
-/// The report as text: what Tilt prints, then where it is and what to do, then what else is wrong.
+/// The report as text: Tilt's message, then the location and help, then further errors.
 pub(super) fn for_people(failure: &Failure) -> String {
     let handler = GraphicalReportHandler::new_themed(theme())
         .with_wrap_lines(false)
@@ -46,7 +45,7 @@ fn theme() -> GraphicalTheme {
     }
 }
 
-/// The report as data.
+/// The report as JSON.
 pub(super) fn machine_readable(failure: &Failure) -> Value {
     let problems: Vec<Value> = failure
         .problems
@@ -204,7 +203,7 @@ mod tests {
         let mut lines: Vec<String> = (1..=90).map(|line| format!("x = {line}")).collect();
         lines[49] = "    fail('no')".to_owned();
         lines[84] = "f()".to_owned();
-        let frame = |line, col, function: &str| builtins::dialect::Frame {
+        let frame = |line, col, function: &str| builtins::diagnostic::Frame {
             path: Some("/Tiltfile".to_owned()),
             line,
             col,

@@ -1,44 +1,50 @@
-//! Starts an engine in this process: what `up` and `ci` have in common.
+//! Starts an engine in this process, for `up` and `ci`.
 
 use std::{
-    fs,
+    cell::RefCell,
     io::{self, IsTerminal},
+    panic::AssertUnwindSafe,
     path::{Path, PathBuf},
+    pin::{Pin, pin},
     process::ExitCode,
     time::Duration,
 };
 
 use clap::Args;
+use engine_api::Store;
+use engine_cli::{Failure, Printer, connect::ListenFlags, output_file, values};
+use engine_files::dev_dir;
 use engine_model::GoDuration;
+use engine_model::path::{to_path, to_text};
+use futures_util::FutureExt as _;
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
 
-use super::{Global, Printer, connect::ConnectFlags, failure::Failure, log_file::LogFile, values};
+use super::{DEFECT, Global, log_file::LogFile};
 use crate::{
-    api::Store,
-    dev_dir,
     exec::env::Colors,
+    guard, leftovers,
     logs::{self, Checkpoint, Filter, Level, LogStore, Source, TerminalStream},
+    panics::{Panic, Panics},
     prompt::{self, Menu},
     runtime::{self, Exit, Handle, Mode, Runtime, Settings},
-    server::{self, Logs},
+    server::{self, Logs, Serving},
+    tracing_log,
 };
 
-/// How long commands may take to end after a signal; what is left then is killed.
+/// How long commands may take to exit after a signal, before they are killed.
 const GRACE: Duration = Duration::from_millis(1_800);
 
-/// How long a terminal may take for the last lines.
+/// How long to wait for the terminal to print the last lines.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Where Tilt may take its pages from.
+/// Tilt's modes of serving the web page.
 const WEB_MODES: [&str; 5] = ["default", "local", "prod", "embedded", "precompiled"];
 
 /// Flags of `up` and `ci`.
 #[derive(Debug, Clone, Args)]
-#[command(mut_arg("host", |it| it.help("Host to listen on; 0.0.0.0 is all of them. Instead of TILT_HOST")))]
-#[command(mut_arg("port", |it| it.help("Port to listen on; 0 is without a page. Instead of TILT_PORT")))]
 pub(super) struct StartFlags {
     /// Path to the Tiltfile
     #[arg(short, long, default_value = "Tiltfile", value_name = "PATH")]
@@ -50,7 +56,7 @@ pub(super) struct StartFlags {
     #[arg(long, default_value = "", hide_default_value = true, value_name = "NAME")]
     namespace: String,
     #[command(flatten)]
-    connect: ConnectFlags,
+    listen: ListenFlags,
     /// Show only lines of this level: warn or error
     #[arg(long, default_value = "", hide_default_value = true, value_name = "LEVEL")]
     log_level: String,
@@ -80,12 +86,14 @@ pub(super) struct StartFlags {
     args: Vec<String>,
 }
 
-/// Pages come with the program, in whatever mode; but a typo is one.
-fn web_mode(text: &str) -> Result<String, String> {
-    if WEB_MODES.contains(&text) {
-        return Ok(text.to_owned());
-    }
-    Err(format!("Unrecognized web mode: {text}. Allowed values: [{}]", WEB_MODES.join(" ")))
+#[derive(Debug, thiserror::Error)]
+#[error("Unrecognized web mode: {0}. Allowed values: [{modes}]", modes = WEB_MODES.join(" "))]
+struct WebModeError(String);
+
+/// Checks the mode, which has no effect: the pages are embedded in the program.
+fn web_mode(text: &str) -> Result<String, WebModeError> {
+    let mode = text.to_owned();
+    if WEB_MODES.contains(&text) { Ok(mode) } else { Err(WebModeError(mode)) }
 }
 
 /// Where the terminal's output goes.
@@ -101,12 +109,12 @@ pub(super) enum Terminal {
 
 impl StartFlags {
     /// Flags that run a Tiltfile and nothing else.
-    pub(super) fn of_tiltfile(file: &Path, connect: &ConnectFlags) -> Self {
+    pub(super) fn of_tiltfile(file: &Path, listen: &ListenFlags) -> Self {
         Self {
-            file: file.display().to_string(),
+            file: to_text(file).into_owned(),
             context: String::new(),
             namespace: String::new(),
-            connect: connect.clone(),
+            listen: listen.clone(),
             log_level: String::new(),
             log_source: "all".to_owned(),
             log_resource: Vec::new(),
@@ -125,8 +133,8 @@ impl StartFlags {
     }
 
     /// Where the instance listens.
-    pub(super) fn connect(&self) -> &ConnectFlags {
-        &self.connect
+    pub(super) fn listen(&self) -> &ListenFlags {
+        &self.listen
     }
 
     /// The main Tiltfile, as it was typed.
@@ -136,8 +144,8 @@ impl StartFlags {
 
     /// The main Tiltfile: absolute, links resolved if it exists.
     pub(super) fn tiltfile(&self) -> PathBuf {
-        let absolute =
-            std::path::absolute(&self.file).unwrap_or_else(|_| PathBuf::from(&self.file));
+        let absolute = std::path::absolute(to_path(&self.file))
+            .unwrap_or_else(|_| to_path(&self.file).into_owned());
         absolute.canonicalize().unwrap_or(absolute)
     }
 
@@ -145,17 +153,17 @@ impl StartFlags {
         let text = |it: &str| (!it.is_empty()).then(|| it.to_owned());
         Settings {
             mode,
-            tiltfile: self.tiltfile().display().to_string(),
+            tiltfile: to_text(&self.tiltfile()).into_owned(),
             args: self.args.clone(),
             context: text(&self.context),
             namespace: text(&self.namespace),
-            host: self.connect.host.clone(),
+            host: self.listen.host.clone(),
             port,
             ci_timeout,
             colors: colors(),
             started: runtime::now(),
             forwards_ports: !self.no_forwards,
-            image_memory: Some(crate::dev_dir::path().join("images.json")),
+            image_memory: dev_dir::path().ok().map(|it| it.join("images.json")),
         }
     }
 
@@ -178,16 +186,33 @@ pub(super) fn run(
     global: &Global,
     printer: Printer,
 ) -> Result<ExitCode, Failure> {
+    // It starts beside everything else; if it cannot, the first command says why.
+    let _ = guard::prepare();
     let threads = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| Failure::Command(format!("cannot start: {error}")))?;
-    let work = engine(flags, mode, ci_timeout, terminal, global, printer);
-    let result = threads.block_on(work);
+    tracing_log::start().map_err(|error| Failure::Command(error.to_string()))?;
+    let mut panics = Panics::listen();
+    let work = engine(flags, mode, ci_timeout, terminal, global, printer, &mut panics);
+    let result = threads.block_on(AssertUnwindSafe(work).catch_unwind());
     // What still blocks a thread, such as an evaluation, is not waited for.
     threads.shutdown_background();
-    result
+    result.unwrap_or_else(|_| {
+        prompt::restore();
+        Ok(report_defect("its start or its end", panics.last(), printer))
+    })
+}
+
+thread_local! {
+    static STOP: RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>> = RefCell::default();
+}
+
+/// Makes the next engine on this thread stop when the future resolves, in addition to signals. For programs that
+/// embed an engine.
+pub fn end_when(stop: impl Future<Output = ()> + 'static) {
+    STOP.set(Some(Box::pin(stop)));
 }
 
 async fn engine(
@@ -197,29 +222,36 @@ async fn engine(
     terminal: Terminal,
     global: &Global,
     printer: Printer,
+    panics: &mut Panics,
 ) -> Result<ExitCode, Failure> {
     let failure = |error: &dyn std::fmt::Display| Failure::Command(error.to_string());
     let mut signals = Signals::listen().map_err(|it| failure(&it))?;
+    leftovers::clear();
     let token = dev_dir::token().map_err(|it| failure(&it))?;
-    let options = server::Options {
-        host: flags.connect.host.clone(),
-        port: flags.connect.listen_port().map_err(|it| failure(&it))?,
+    let port = flags.listen.port.tcp().map_err(|it| failure(&it))?;
+    let options = server::ServerOptions {
+        host: flags.listen.host.clone(),
+        port,
         token,
         start_time: jiff::Timestamp::now(),
         config_file: None,
     };
     let bound = server::bind(options).await.map_err(|it| failure(&it))?;
     let logs = LogStore::new(&logs::Options { level: level(global), ..logs::Options::default() });
-    let menu = greet(&logs, &bound);
-    let settings = flags.settings(mode, ci_timeout, bound.web_addr().port());
+    let menu = greet(&logs, &bound, terminal, printer);
+    let settings = flags.settings(mode, ci_timeout, bound.port());
     let store = Store::new();
     let (handle, requests) = Handle::new();
     let served = Logs::new(logs.clone());
-    let serving = bound.serve(store.clone(), served, handle).await.map_err(|it| failure(&it))?;
+    let mut serving =
+        bound.serve(store.clone(), served, handle).await.map_err(|it| failure(&it))?;
 
-    let (engine, inbox) = Runtime::new(settings, store.clone(), logs.clone());
+    let (mut engine, inbox) = Runtime::new(settings, store.clone(), logs.clone());
     let show = Show::start(&logs, flags.filter(), terminal, &menu, engine.counts());
-    let (exit, engine) = engine.run(inbox, requests, signals.first()).await;
+    let running = engine.run(inbox, requests, signals.first_or_asked());
+    let exit = attend(running, &mut serving, panics, &logs).await;
+    let scrub = |text: &str| logs.scrubber().scrub(text).into_owned();
+    let panic = panics.last().map(|it| it.scrubbed(scrub));
 
     let is_clean = tokio::select! {
         is_clean = engine.shut_down(GRACE) => is_clean,
@@ -228,11 +260,37 @@ async fn engine(
     write_snapshot(flags, &serving.snapshot(), printer);
     serving.shutdown().await;
     show.finish().await;
-    Ok(conclude(exit, mode, is_clean, printer))
+    Ok(conclude(exit, mode, is_clean, panic, printer))
 }
 
-fn conclude(exit: Exit, mode: Mode, is_clean: bool, printer: Printer) -> ExitCode {
+/// Runs the loop until it ends, or something else that nothing works without.
+async fn attend(
+    running: impl Future<Output = Exit>,
+    serving: &mut Serving,
+    panics: &mut Panics,
+    logs: &LogStore,
+) -> Exit {
+    let mut running = pin!(AssertUnwindSafe(running).catch_unwind());
+    loop {
+        tokio::select! {
+            exit = &mut running => return exit.unwrap_or(Exit::Broken("its loop")),
+            () = serving.broken() => return Exit::Broken("a server"),
+            panic = panics.next() => {
+                logs.writer("", "").error(&format!("A part of the engine has failed: it {panic}"));
+            }
+        }
+    }
+}
+
+fn conclude(
+    exit: Exit,
+    mode: Mode,
+    is_clean: bool,
+    panic: Option<Panic>,
+    printer: Printer,
+) -> ExitCode {
     match (exit, mode) {
+        (Exit::Broken(part), _) => report_defect(part, panic, printer),
         (Exit::Success, _) => {
             printer.out("SUCCESS. All workloads are healthy.\n");
             ExitCode::SUCCESS
@@ -242,22 +300,43 @@ fn conclude(exit: Exit, mode: Mode, is_clean: bool, printer: Printer) -> ExitCod
             Failure::Command("context canceled".to_owned()).report(printer)
         }
         (Exit::Stopped, Mode::Up) if is_clean => ExitCode::SUCCESS,
-        (Exit::Stopped, Mode::Up) => ExitCode::from(super::FAILURE),
+        (Exit::Stopped, Mode::Up) => ExitCode::from(engine_cli::FAILURE),
     }
 }
 
-/// The first lines of the log.
-fn greet(logs: &LogStore, bound: &server::Bound) -> Menu {
-    let menu = Menu {
+/// Says which part of the engine is to blame for its end.
+fn report_defect(part: &str, panic: Option<Panic>, printer: Printer) -> ExitCode {
+    let cause = panic.map_or_else(|| "ended without a word".to_owned(), |it| it.to_string());
+    printer.err(&format!(
+        "Error: the engine has ended because of a defect in {part}, which {cause}\n\
+         Everything it had started has been ended, too. Please report this, with the line above.\n"
+    ));
+    ExitCode::from(DEFECT)
+}
+
+/// The first lines of the log, and of the terminal.
+fn greet(logs: &LogStore, bound: &server::Bound, terminal: Terminal, printer: Printer) -> Menu {
+    let exposure = bound.exposure();
+    let log = logs.writer("", "");
+    log.info(&bound.greeting());
+    log.info(&super::version_text());
+    if let Some(exposure) = &exposure {
+        log.warn(exposure);
+    }
+    let page = bound.page();
+    // Only people read a terminal; what goes to a file or a pipe is a log as well.
+    let is_seen = terminal != Terminal::LogFile && io::stdout().is_terminal();
+    let link = page.filter(|it| is_seen && (exposure.is_some() || it.needs_key()));
+    let link = link.map(prompt::elsewhere);
+    if let (Terminal::Stream, Some(link)) = (terminal, &link) {
+        printer.out(&format!("{link}\n"));
+    }
+    Menu {
         greeting: bound.greeting(),
         version: super::version_text(),
-        notes: String::new(),
-        url: bound.has_page().then(|| bound.url()),
-    };
-    let log = logs.writer("", "");
-    log.info(&menu.greeting);
-    log.info(&menu.version);
-    menu
+        notes: [exposure, link].into_iter().flatten().collect::<Vec<_>>().join("\n"),
+        page: page.cloned(),
+    }
 }
 
 /// Whether those who read the log see colors.
@@ -276,13 +355,13 @@ fn level(global: &Global) -> Level {
 }
 
 fn write_snapshot(flags: &StartFlags, snapshot: &[u8], printer: Printer) {
-    let path = Path::new(&flags.output_snapshot_on_exit);
+    let path = &*to_path(&flags.output_snapshot_on_exit);
     if path.as_os_str().is_empty() {
         return;
     }
     let indented = serde_json::from_slice::<serde_json::Value>(snapshot);
     let text = indented.map_or_else(|_| snapshot.to_vec(), |it| format!("{it:#}\n").into_bytes());
-    if let Err(error) = fs::write(path, text) {
+    if let Err(error) = output_file::write(path, &text) {
         printer.err(&format!("Error: writing snapshot {}: {error}\n", path.display()));
     }
 }
@@ -301,6 +380,19 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
         })
+    }
+
+    /// Waits for the next of them, or for what the caller of the engine waits for.
+    async fn first_or_asked(&mut self) {
+        match STOP.take() {
+            None => self.first().await,
+            Some(asked) => {
+                tokio::select! {
+                    () = self.first() => {}
+                    () = asked => {}
+                }
+            }
+        }
     }
 
     /// Waits for the next of them.

@@ -1,7 +1,6 @@
-//! Offers a first Tiltfile to people who start without one.
+//! Offers to create a first Tiltfile if there is none.
 
 use std::{
-    fs,
     io::{self, BufRead, IsTerminal, Read},
     net::Shutdown,
     os::unix::net::UnixStream,
@@ -9,11 +8,10 @@ use std::{
     thread,
 };
 
+use engine_cli::{Failure, Printer, output_file};
 use signal_hook::{consts::SIGINT, low_level};
 
-use super::{Printer, failure::Failure};
-
-/// A Tiltfile that runs at once and says how to go on.
+/// A Tiltfile that works as is and explains the next steps.
 const STARTER: &str = "\
 # Everything here runs with `engine up`; changes of this file are applied while it runs.
 
@@ -29,23 +27,23 @@ local_resource('hello', cmd='echo hello from the Tiltfile', deps=['Tiltfile'])
 # k8s_yaml('deployment.yaml')
 ";
 
-/// What to do when there is no Tiltfile.
+/// How to continue without a Tiltfile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum StarterChoice {
     /// Go on, with or without a new Tiltfile.
     Start,
     /// Stop here.
     Leave,
 }
 
-/// Offers to write a Tiltfile where there is none, if somebody is there to answer.
-pub(super) fn offer(path: &Path, shown: &str, printer: Printer) -> Result<Answer, Failure> {
+/// Offers to write a Tiltfile if there is none and stdin is a terminal.
+pub(super) fn offer(path: &Path, shown: &str, printer: Printer) -> Result<StarterChoice, Failure> {
     if path.is_dir() {
         let message = format!("{} is a directory, not a Tiltfile", path.display());
         return Err(Failure::Command(message));
     }
     if path.exists() || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Ok(Answer::Start);
+        return Ok(StarterChoice::Start);
     }
     printer.out(&format!("\nNo Tiltfile exists at {shown}\n\n"));
     leaving_on_interrupt(|| ask(path, shown, &mut io::stdin().lock(), printer))
@@ -76,23 +74,23 @@ fn ask(
     shown: &str,
     answers: &mut impl BufRead,
     printer: Printer,
-) -> Result<Answer, Failure> {
+) -> Result<StarterChoice, Failure> {
     loop {
         printer.out("Create a starter Tiltfile? (y/n) ");
         let mut line = String::new();
         if answers.read_line(&mut line).unwrap_or(0) == 0 {
-            return Ok(Answer::Leave);
+            return Ok(StarterChoice::Leave);
         }
         match line.trim().to_lowercase().as_str() {
             "y" | "yes" => {
-                fs::write(path, STARTER)
+                output_file::write(path, STARTER.as_bytes())
                     .map_err(|error| Failure::Command(format!("cannot write {shown}: {error}")))?;
                 printer.out(&format!("Tiltfile generated at {shown}\n"));
-                return Ok(Answer::Start);
+                return Ok(StarterChoice::Start);
             }
             "n" | "no" => {
                 printer.out("Starting Tilt...\n");
-                return Ok(Answer::Start);
+                return Ok(StarterChoice::Start);
             }
             _ => {}
         }
@@ -108,9 +106,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("Tiltfile");
         for (typed, answer, is_written) in [
-            ("", Answer::Leave, false),
-            ("what\nn\n", Answer::Start, false),
-            ("Y\n", Answer::Start, true),
+            ("", StarterChoice::Leave, false),
+            ("what\nn\n", StarterChoice::Start, false),
+            ("Y\n", StarterChoice::Start, true),
         ] {
             let found = ask(&path, "Tiltfile", &mut typed.as_bytes(), Printer).unwrap();
             assert_eq!((found, path.exists()), (answer, is_written), "{typed:?}");

@@ -1,4 +1,4 @@
-//! `alpha tiltfile-result`: evaluates the Tiltfile and prints what it says, as Tilt does.
+//! `alpha tiltfile-result`: evaluates the Tiltfile and prints the result as Tilt does.
 
 use std::{
     io::Write,
@@ -9,14 +9,18 @@ use std::{
 
 use builtins::{
     Evaluation, Request,
-    host::{Host, Level, OsHost},
+    host::{Host as _, Level},
 };
 use clap::Args;
+use engine_cli::{FAILURE, Printer};
+use engine_formats::golang::duration::{Duration, DurationError};
 use engine_model::GoDuration;
 
-use crate::exec;
-
-use super::{FAILURE, Global, Printer, TILTFILE_FAILURE, interrupt, json, report};
+use super::{
+    Global, TILTFILE_FAILURE,
+    interrupt::{self, OwnHost},
+    json, report,
+};
 
 /// Evaluate the Tiltfile and print the result as JSON.
 ///
@@ -27,10 +31,10 @@ use super::{FAILURE, Global, Printer, TILTFILE_FAILURE, interrupt, json, report}
 /// With -v, what the Tiltfile prints goes to stderr also when it succeeds.
 ///
 /// Two environment variables limit what a Tiltfile may use. `ENGINE_MAX_CALL_DEPTH`: how deep calls
-/// may nest (10000). `ENGINE_MAX_HEAP_MB`: how much memory the engine may hold, in megabytes (1024,
+/// may nest (100000). `ENGINE_MAX_HEAP_MB`: how much memory the engine may hold, in megabytes (1024,
 /// or what the machine can spare; 0: no limit).
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct TiltfileResultFlags {
     /// Path to the Tiltfile
     #[arg(short, long, default_value = "Tiltfile", env = "TILT_TILTFILE", hide_env = true)]
     file: String,
@@ -60,26 +64,24 @@ pub(super) struct Flags {
     more_args: Vec<String>,
 }
 
-fn duration(text: &str) -> Result<GoDuration, String> {
-    let parsed = builtins::golang::duration::Duration::parse(text).map_err(|it| it.to_string())?;
-    Ok(GoDuration(parsed.0))
+fn duration(text: &str) -> Result<GoDuration, DurationError> {
+    Duration::parse(text).map(|it| GoDuration(it.0))
 }
 
-pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> ExitCode {
+pub(super) fn run(flags: &TiltfileResultFlags, global: &Global, printer: Printer) -> ExitCode {
     let log = Log::new(printer, global.verbose || global.debug, global.debug);
     let host = {
         let log = Arc::clone(&log);
-        let host = OsHost::from_process(Box::new(move |level, text| log.write(level, text)));
-        Arc::new(host.with_launcher(Box::new(exec::Guarded)))
+        OwnHost::new(move |level, text: &str| log.write(level, text), printer)
     };
-    if let Err(error) = interrupt::handle(&host, printer) {
-        printer.err(&format!("Error: cannot handle signals: {error}\n"));
-        return ExitCode::from(FAILURE);
-    }
+    let host = match host {
+        Ok(host) => host,
+        Err(failure) => return failure.report(printer),
+    };
 
     let started = Instant::now();
     let request = request(flags);
-    let evaluation = builtins::evaluate(&request, Arc::clone(&host) as Arc<dyn Host>);
+    let evaluation = builtins::evaluate(&request, host.shared());
     if host.canceled() {
         return interrupt::finish(&host, printer);
     }
@@ -103,7 +105,7 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> ExitCode 
     ExitCode::SUCCESS
 }
 
-fn request(flags: &Flags) -> Request {
+fn request(flags: &TiltfileResultFlags) -> Request {
     let mut request = Request::new(&flags.file, "alpha tiltfile-result");
     request.args = flags.args.iter().chain(&flags.more_args).cloned().collect();
     request.context.clone_from(&flags.context);

@@ -2,12 +2,12 @@
 
 use std::{io::IsTerminal, process::ExitCode};
 
-use builtins::golang::quote::quote;
 use clap::Args;
+use engine_cli::{Failure, Printer};
+use engine_formats::golang::quote::quote;
 
 use super::{
-    Global, Printer, detach,
-    failure::Failure,
+    Global, detach,
     start::{self, StartFlags, Terminal},
     starter,
 };
@@ -21,7 +21,7 @@ const UPDATE_MODES: [&str; 4] = ["auto", "image", "container", "exec"];
 /// Arguments name the resources to run, with all they depend on, unless the Tiltfile reads its
 /// arguments itself; then they go to the Tiltfile. Flags for the Tiltfile follow `--`.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct UpFlags {
     #[command(flatten)]
     start: StartFlags,
     /// Show the log at once, without the menu
@@ -37,22 +37,17 @@ pub(super) struct Flags {
     #[arg(long)]
     disable_port_forwards: bool,
     /// Start in the background, and return when the web port answers; `stop` ends it
-    ///
-    /// After any other command, and before `up`, -d is the short form of --debug.
-    #[arg(short = 'd', long)]
+    #[arg(long)]
     detach: bool,
     /// Print what --detach has started as JSON
     #[arg(long)]
     json: bool,
-    /// Enable debug logging; here without a short form, as -d is --detach
-    #[arg(long = "debug", id = "debug")]
-    _debug: bool,
     /// What --detach starts: leave the terminal
     #[arg(long, hide = true)]
     own_session: bool,
 }
 
-pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
+pub(super) fn run(flags: &UpFlags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
     if !UPDATE_MODES.contains(&flags.update_mode.as_str()) {
         return Err(Failure::Command(format!(
             "unknown update mode {}. Valid Values: [{}]",
@@ -61,12 +56,12 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
         )));
     }
     if starter::offer(&flags.start.tiltfile(), flags.start.file(), printer)?
-        == starter::Answer::Leave
+        == starter::StarterChoice::Leave
     {
         return Ok(ExitCode::SUCCESS);
     }
     if flags.detach {
-        return detach::run(flags.start.connect(), flags.json, printer);
+        return detach::run(flags.start.listen(), flags.json, printer);
     }
     let start = flags.start.with_forwards(!flags.disable_port_forwards);
     if flags.own_session {

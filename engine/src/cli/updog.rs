@@ -1,4 +1,4 @@
-//! `alpha updog`: an engine whose objects come from files instead of a Tiltfile.
+//! `alpha updog`: runs an engine whose objects come from files instead of a Tiltfile.
 
 use std::{
     fs,
@@ -8,36 +8,43 @@ use std::{
     time::Duration,
 };
 
-use builtins::golang::os_error::PathError;
+use builtins::host::Scratch;
 use clap::Args;
+use engine_api::Kind;
+use engine_cli::{
+    Failure, Printer,
+    client::{ApiClient, instances},
+    connect::ListenFlags,
+    manifests::{FileFlags, Manifest},
+    stop,
+};
+use engine_formats::golang::os_error::PathError;
 use nix::unistd::Pid;
 
 use super::{
-    Global, Printer,
-    client::{ApiClient, instances},
-    connect::ConnectFlags,
-    failure::Failure,
-    manifests::{FileFlags, Manifest},
-    resource_type,
+    Global,
     start::{self, StartFlags, Terminal},
-    stop,
 };
 use crate::runtime::Mode;
 
-/// How often to look whether the API server answers.
+/// How often to poll whether the API server answers.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Run the API server with the objects of files, without a Tiltfile, until Ctrl-C.
 #[derive(Debug, Args)]
-pub(super) struct Flags {
+pub(super) struct UpdogFlags {
     /// File, folder, or - for standard input
     #[arg(short, long, value_delimiter = ',', value_name = "FILE")]
     filename: Vec<String>,
     #[command(flatten)]
-    connect: ConnectFlags,
+    listen: ListenFlags,
 }
 
-pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    flags: &UpdogFlags,
+    global: &Global,
+    printer: Printer,
+) -> Result<ExitCode, Failure> {
     if flags.filename.is_empty() {
         return Err(Failure::Command("Expected source files with -f".to_owned()));
     }
@@ -53,10 +60,10 @@ pub(super) fn run(flags: &Flags, global: &Global, printer: Printer) -> Result<Ex
     let manifests =
         manifests.into_iter().collect::<Result<Vec<_>, _>>().map_err(Failure::native)?;
     // A Tiltfile that says nothing is as good as none.
-    let dir = tempfile::tempdir().map_err(|it| Failure::Command(it.to_string()))?;
+    let dir = Scratch::create().map_err(|it| Failure::Command(it.to_string()))?;
     let tiltfile = dir.path().join("Tiltfile");
     fs::write(&tiltfile, "").map_err(|it| Failure::Command(it.to_string()))?;
-    let start = StartFlags::of_tiltfile(&tiltfile, &flags.connect);
+    let start = StartFlags::of_tiltfile(&tiltfile, &flags.listen);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| create(&manifests, &is_over, printer));
@@ -73,7 +80,7 @@ fn create(manifests: &[Manifest], is_over: &AtomicBool, printer: Printer) {
             for manifest in manifests {
                 match client.create(manifest.kind, &manifest.object, &[]) {
                     Ok(_) => {
-                        let kind = manifest.kind.kind.to_lowercase();
+                        let kind = manifest.kind.name().to_lowercase();
                         printer.out(&format!("loaded {kind}/{}\n", manifest.name));
                     }
                     Err(failure) => drop(failure.native().report(printer)),
@@ -89,7 +96,7 @@ fn create(manifests: &[Manifest], is_over: &AtomicBool, printer: Printer) {
 fn own_client() -> Option<ApiClient> {
     instances().into_iter().find_map(|name| {
         let client = ApiClient::named(&name).ok()?;
-        let session = client.get(resource_type::named("Session"), "Tiltfile").ok()?;
+        let session = client.get(Kind::Session, "Tiltfile").ok()?;
         (stop::process_of(&session)? == Pid::this()).then_some(client)
     })
 }

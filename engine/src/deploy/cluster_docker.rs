@@ -1,10 +1,10 @@
 //! Decides which Docker engine builds for a cluster, and whether that is the one that runs its containers, so that
 //! nothing has to be pushed.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io};
 
-use builtins::{golang::semver::Version, kube_config::Product};
-use engine_docker::{Docker, Endpoint, Environment};
+use engine_docker::{Docker, DockerError, Endpoint, Environment};
+use engine_formats::{golang::semver::Version, kube_config::Product};
 
 use super::commands::Surroundings;
 use crate::logs::LogWriter;
@@ -58,25 +58,60 @@ pub struct ClusterDocker {
     pub is_built_into: bool,
 }
 
-/// Chooses the engine. What goes wrong is said in the words that builds end with.
+/// Why there is no Docker engine, in the words that builds end with.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterDockerError {
+    /// `minikube` cannot be run.
+    #[error("Could not read docker env from minikube: {0}")]
+    Minikube(#[source] io::Error),
+    /// `minikube` does not name its engine.
+    #[error(
+        "Could not read docker env from minikube.\nDid you forget to run `minikube start`?\n{0}"
+    )]
+    MinikubeDown(String),
+    /// What `minikube` names is no engine.
+    #[error("connecting to minikube: {0}")]
+    Connect(#[source] DockerError),
+    /// What the environment names is no engine.
+    #[error(transparent)]
+    Docker(#[from] DockerError),
+}
+
+/// A warning: the engine that builds is not the one that it seems to be meant to be.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum OtherEngine {
+    #[error(
+        "connected to Kubernetes running on Orbstack, but building on a non-Orbstack Docker socket"
+    )]
+    NotOrbstack,
+    #[error(
+        "connected to Kubernetes running on Colima, but building on a non-Colima Docker socket"
+    )]
+    NotColima,
+    #[error(
+        "connected to Kubernetes on Colima profile {kubernetes}, but building on Docker on Colima profile {docker}"
+    )]
+    ColimaProfile { kubernetes: String, docker: String },
+}
+
+/// Chooses the engine.
 pub async fn choose(
     target: Target<'_>,
     environment: &[(String, String)],
     surroundings: &Surroundings,
     log: &LogWriter,
-) -> Result<ClusterDocker, String> {
+) -> Result<ClusterDocker, ClusterDockerError> {
     if target.product == Product::Minikube
         && target.runtime == "docker"
         && let Some(chosen) = of_minikube(target, environment, surroundings).await?
     {
         return Ok(chosen);
     }
-    let docker = Docker::new(Environment::new(environment.iter().cloned()))
-        .map_err(|error| error.to_string())?;
+    let docker = Docker::new(Environment::new(environment.iter().cloned()))?;
     let is_same = match is_same_engine(target, docker.host()) {
         Ok(is_same) => is_same,
         Err(warning) => {
-            log.warn(&warning);
+            log.warn(&warning.to_string());
             false
         }
     };
@@ -92,20 +127,16 @@ async fn of_minikube(
     target: Target<'_>,
     environment: &[(String, String)],
     surroundings: &Surroundings,
-) -> Result<Option<ClusterDocker>, String> {
+) -> Result<Option<ClusterDocker>, ClusterDockerError> {
     let profile = ["minikube", "-p", target.cluster];
     let asked =
         surroundings.answer(&[&profile[..], &["docker-env", "--shell", "sh"]].concat()).await;
-    let answer =
-        asked.map_err(|error| format!("Could not read docker env from minikube: {error}"))?;
+    let answer = asked.map_err(ClusterDockerError::Minikube)?;
     if !answer.is_success {
         if NOT_OFFERED.iter().any(|it| answer.stderr.contains(it)) {
             return Ok(None);
         }
-        return Err(format!(
-            "Could not read docker env from minikube.\nDid you forget to run `minikube start`?\n{}",
-            answer.stderr
-        ));
+        return Err(ClusterDockerError::MinikubeDown(answer.stderr));
     }
     let exported = exported(&answer.stdout);
     let ours = |name: &str| environment.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
@@ -113,18 +144,15 @@ async fn of_minikube(
     let mut variables: BTreeMap<String, String> = environment.iter().cloned().collect();
     variables.remove("DOCKER_CONTEXT");
     variables.extend(exported.clone());
-    let connecting = |error: &dyn std::fmt::Display| format!("connecting to minikube: {error}");
-    let host = Endpoint::resolve(&Environment::new(variables.clone()))
-        .map_err(|error| connecting(&error))?
-        .host()
-        .to_owned();
+    let endpoint = Endpoint::resolve(&Environment::new(variables.clone()));
+    let host = endpoint.map_err(ClusterDockerError::Connect)?.host().to_owned();
     if named.is_some_and(|it| it != host) {
         return Ok(None);
     }
     if !variables.contains_key("DOCKER_BUILDKIT") && is_old(&profile, surroundings).await {
         variables.insert("DOCKER_BUILDKIT".to_owned(), "0".to_owned());
     }
-    let docker = Docker::new(Environment::new(variables)).map_err(|error| connecting(&error))?;
+    let docker = Docker::new(Environment::new(variables)).map_err(ClusterDockerError::Connect)?;
     let env = exported.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
     Ok(Some(ClusterDocker { docker, env, is_built_into: true }))
 }
@@ -150,7 +178,7 @@ fn exported(script: &str) -> BTreeMap<String, String> {
 }
 
 /// Whether an engine is the one that runs a cluster's containers; else what may be wrong with that.
-fn is_same_engine(target: Target<'_>, host: &str) -> Result<bool, String> {
+fn is_same_engine(target: Target<'_>, host: &str) -> Result<bool, OtherEngine> {
     match target.product {
         Product::DockerDesktop | Product::RancherDesktop => Ok(is_default(host)),
         Product::Colima => is_same_colima(target.context, host),
@@ -158,8 +186,7 @@ fn is_same_engine(target: Target<'_>, host: &str) -> Result<bool, String> {
             if host.starts_with("unix://") && host.ends_with("/.orbstack/run/docker.sock") {
                 return Ok(true);
             }
-            Err("connected to Kubernetes running on Orbstack, but building on a non-Orbstack Docker socket"
-                .to_owned())
+            Err(OtherEngine::NotOrbstack)
         }
         _ => Ok(false),
     }
@@ -172,15 +199,14 @@ fn is_default(host: &str) -> bool {
 }
 
 /// Colima has a profile in the path of its socket and in the name of its context.
-fn is_same_colima(context: &str, host: &str) -> Result<bool, String> {
+fn is_same_colima(context: &str, host: &str) -> Result<bool, OtherEngine> {
     let rest = host
         .rsplit_once("/.colima")
         .or_else(|| host.rsplit_once("/.config/colima"))
         .map(|(_, rest)| rest);
     let docker = match rest {
         None => {
-            return Err("connected to Kubernetes running on Colima, but building on a non-Colima Docker socket"
-                .to_owned());
+            return Err(OtherEngine::NotColima);
         }
         Some(rest) => match rest.strip_prefix('-') {
             Some(named) => named.split('/').next().unwrap_or_default(),
@@ -197,9 +223,8 @@ fn is_same_colima(context: &str, host: &str) -> Result<bool, String> {
     if docker == kubernetes {
         return Ok(true);
     }
-    Err(format!(
-        "connected to Kubernetes on Colima profile {kubernetes}, but building on Docker on Colima profile {docker}"
-    ))
+    let (kubernetes, docker) = (kubernetes.to_owned(), docker.to_owned());
+    Err(OtherEngine::ColimaProfile { kubernetes, docker })
 }
 
 #[cfg(test)]
@@ -223,7 +248,8 @@ mod tests {
             (Product::Orbstack, "unix:///var/run/docker.sock", Err(other.to_owned())),
             (Product::Kind, "unix:///var/run/docker.sock", Ok(false)),
         ] {
-            assert_eq!(is_same_engine(target(product, "x"), host), want, "{product:?} {host}");
+            let found = is_same_engine(target(product, "x"), host).map_err(|it| it.to_string());
+            assert_eq!(found, want, "{product:?} {host}");
         }
     }
 
@@ -247,7 +273,8 @@ mod tests {
             ("colima", "unix:///h/.colima/test/docker.sock", mismatch("default", "test")),
             ("colima", "unix:///var/run/docker.sock", Err(none.to_owned())),
         ] {
-            assert_eq!(is_same_colima(context, host), want, "{context} {host}");
+            let found = is_same_colima(context, host).map_err(|it| it.to_string());
+            assert_eq!(found, want, "{context} {host}");
         }
     }
 

@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use engine_model::path::to_os;
 use tokio::sync::oneshot;
 
 use crate::{
@@ -75,11 +76,11 @@ impl Surroundings {
     }
 
     /// What a command answers that is asked something.
-    pub async fn answer(&self, argv: &[&str]) -> io::Result<Answer> {
+    pub async fn answer(&self, argv: &[&str]) -> io::Result<CommandOutput> {
         let mut command =
             self.command(argv).ok_or_else(|| io::Error::other("there is no command"))?;
         let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().await?;
-        Ok(Answer {
+        Ok(CommandOutput {
             is_success: output.status.success(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -88,11 +89,11 @@ impl Surroundings {
 
     fn command(&self, argv: &[impl AsRef<str>]) -> Option<tokio::process::Command> {
         let (program, args) = argv.split_first()?;
-        let mut command = tokio::process::Command::new(program.as_ref());
+        let mut command = tokio::process::Command::new(to_os(program.as_ref()));
         command
-            .args(args.iter().map(AsRef::as_ref))
+            .args(args.iter().map(|it| to_os(it.as_ref())))
             .env_clear()
-            .envs(self.base.iter().map(|(name, value)| (name, value)))
+            .envs(self.base.iter().map(|(name, value)| (to_os(name), to_os(value))))
             .stdin(Stdio::null())
             .kill_on_drop(true);
         Some(command)
@@ -101,7 +102,7 @@ impl Surroundings {
 
 /// What a command said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct CommandOutput {
     /// Whether it ended well.
     pub is_success: bool,
     /// What it printed.
@@ -116,12 +117,20 @@ pub struct Output {
     /// Messages below this level are of no interest.
     pub level: Level,
     write: Arc<dyn Fn(Level, &str) + Send + Sync>,
+    /// The log in which everything ends up, if it is one.
+    end: Option<LogWriter>,
 }
 
 impl Output {
     /// Writes with a function.
     pub fn new(level: Level, write: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
-        Self { level, write: Arc::new(write) }
+        Self { level, write: Arc::new(write), end: None }
+    }
+
+    /// The same, where everything that is written ends up in a log.
+    #[must_use]
+    pub fn into_log(self, log: LogWriter) -> Self {
+        Self { end: Some(log), ..self }
     }
 
     /// Writes something.
@@ -134,7 +143,7 @@ impl Output {
     pub fn without(&self, is_unwanted: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         let write = Arc::clone(&self.write);
         let line = Mutex::new(String::new());
-        Self::new(self.level, move |level, text| {
+        let lines = Self::new(self.level, move |level, text| {
             let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
             for part in text.split_inclusive('\n') {
                 line.push_str(part);
@@ -145,13 +154,15 @@ impl Output {
                     }
                 }
             }
-        })
+        });
+        Self { end: self.end.clone(), ..lines }
     }
 }
 
 impl From<LogWriter> for Output {
     fn from(log: LogWriter) -> Self {
-        Self::new(log.level(), move |level, text| log.write(level, text))
+        let writer = log.clone();
+        Self::new(log.level(), move |level, text| writer.write(level, text)).into_log(log)
     }
 }
 
@@ -159,7 +170,8 @@ impl From<LogWriter> for Output {
 pub async fn to_end(run: Run, output: Output) -> Ended {
     let (sender, ended) = oneshot::channel();
     let sender = Mutex::new(Some(sender));
-    let _handle = command::start_with(
+    let _handle = command::start_into(
+        output.end.clone(),
         run,
         move |level, text| (output.write)(level, text),
         move |event| {
@@ -179,5 +191,6 @@ pub async fn to_end(run: Run, output: Output) -> Ended {
         started_at: None,
         finished_at: std::time::SystemTime::now(),
         stopped: true,
+        last_line: String::new(),
     })
 }

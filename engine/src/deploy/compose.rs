@@ -2,12 +2,16 @@
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-use builtins::{
+use engine_docker::{Docker, DockerError};
+use engine_formats::{
     compose::{ProjectRequest, cli},
     golang::quote::quote,
 };
-use engine_docker::{Docker, DockerError};
-use engine_model::{ComposeProject, ComposeSpec};
+use engine_model::path::to_path;
+use engine_model::{
+    ComposeProject, ComposeSpec,
+    container::{PROJECT_LABEL, SERVICE_LABEL},
+};
 use tokio::sync::{Mutex, OnceCell};
 
 use super::commands::{self, Output, Surroundings};
@@ -15,13 +19,6 @@ use crate::{
     exec::Run,
     logs::{Level, LogWriter},
 };
-
-/// Containers that Compose made are labeled with their project, their service, and whether they run one command only.
-pub const PROJECT_LABEL: &str = "com.docker.compose.project";
-/// See [`PROJECT_LABEL`].
-pub const SERVICE_LABEL: &str = "com.docker.compose.service";
-/// See [`PROJECT_LABEL`].
-pub const ONE_OFF_LABEL: &str = "com.docker.compose.oneoff";
 
 /// The Compose command, and who uses it.
 #[derive(Clone, Debug)]
@@ -33,6 +30,16 @@ pub struct Compose {
     projects: Arc<Mutex<HashMap<String, Arc<Mutex<()>>>>>,
 }
 
+/// A Compose command that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("command [{command}] failed.\nerror: {reason}\n")]
+pub struct ComposeError {
+    /// The command, with every word quoted.
+    pub command: String,
+    /// How it ended.
+    pub reason: String,
+}
+
 impl Compose {
     /// Compose as these surroundings have it.
     #[must_use]
@@ -41,12 +48,12 @@ impl Compose {
     }
 
     /// Lets Compose build the image of a service.
-    pub async fn build(&self, spec: &ComposeSpec, output: &Output) -> Result<(), String> {
+    pub async fn build(&self, spec: &ComposeSpec, output: &Output) -> Result<(), ComposeError> {
         self.run(&spec.project, &["build", &spec.service], output).await
     }
 
     /// Brings a service up, and nothing else.
-    pub async fn up(&self, spec: &ComposeSpec, output: &Output) -> Result<(), String> {
+    pub async fn up(&self, spec: &ComposeSpec, output: &Output) -> Result<(), ComposeError> {
         let mut args =
             vec!["up", "--no-deps", "--remove-orphans", "--no-build", "-d", &spec.service];
         if spec.project.wait {
@@ -63,7 +70,7 @@ impl Compose {
         project: &ComposeProject,
         services: &[&str],
         output: &Output,
-    ) -> Result<(), String> {
+    ) -> Result<(), ComposeError> {
         let mut args = vec!["rm", "--stop", "--force"];
         args.extend(services);
         let lock = self.project(project).await;
@@ -97,7 +104,7 @@ impl Compose {
         project: &ComposeProject,
         with_volumes: bool,
         output: &Output,
-    ) -> Result<(), String> {
+    ) -> Result<(), ComposeError> {
         let mut args = vec!["down", "--remove-orphans"];
         if with_volumes {
             args.push("--volumes");
@@ -117,14 +124,14 @@ impl Compose {
         project: &ComposeProject,
         args: &[&str],
         output: &Output,
-    ) -> Result<(), String> {
+    ) -> Result<(), ComposeError> {
         let mut argv = self.program().await.clone();
         argv.extend(cli::project_args(&request(project)));
         if output.level <= Level::Verbose {
             argv.push("--verbose".to_owned());
         }
         argv.extend(args.iter().map(|it| (*it).to_owned()));
-        let dir = PathBuf::from(&project.project_path);
+        let dir = to_path(&project.project_path).into_owned();
         let run = Run { is_silent: true, ..self.surroundings.run(argv.clone(), dir, &[]) };
         let ended = commands::to_end(run, output.clone()).await;
         if ended.exit_code == 0 {
@@ -132,7 +139,7 @@ impl Compose {
         }
         let argv: Vec<String> = argv.iter().map(|it| quote(it)).collect();
         let reason = ended.reason.strip_prefix("failed to start: ").unwrap_or(&ended.reason);
-        Err(format!("command [{}] failed.\nerror: {reason}\n", argv.join(" ")))
+        Err(ComposeError { command: argv.join(" "), reason: reason.to_owned() })
     }
 
     async fn program(&self) -> &Vec<String> {

@@ -4,6 +4,7 @@ mod custom_build;
 mod delivery;
 mod destination;
 mod docker_build;
+mod error;
 mod inputs;
 mod memory;
 mod patch;
@@ -20,15 +21,17 @@ use std::{
 use engine_docker::{Docker, DockerError};
 use engine_model::{BuildDetails, ImageTarget};
 use futures_util::{StreamExt, stream::FuturesUnordered};
+use tracing::Instrument;
 
 use super::{
-    Report,
+    UpdateReport,
     commands::Surroundings,
     pipeline::{Pipeline, Step},
 };
 use memory::Memory;
 
-pub use destination::{ClusterImages, Destination, deployed};
+pub use destination::{ClusterImages, Delivered, Destination, deployed};
+pub use error::ImageError;
 
 /// Builds images, and remembers those that were built; cheap to clone.
 #[derive(Clone, Debug)]
@@ -140,6 +143,12 @@ impl Images {
         Self { shared, destination: Destination::Docker }
     }
 
+    /// Why nothing is known of earlier runs, if that has to be said.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        self.memory(|it| it.problem.clone())
+    }
+
     /// The same, with all that is known, for another destination.
     #[must_use]
     pub fn going_to(&self, destination: Destination) -> Self {
@@ -154,11 +163,6 @@ impl Images {
             Arc::make_mut(cluster).deployed.insert(image.to_owned());
         }
         images
-    }
-
-    /// The cluster or its registry is another one, so that nothing is known to be there.
-    pub fn forget_deliveries(&self) {
-        self.memory(Memory::forget_deliveries);
     }
 
     /// Files of a custom build have changed, so that what it built is of no use any more.
@@ -235,8 +239,8 @@ impl Images {
         &self,
         plan: Plan,
         pipeline: &Arc<Pipeline>,
-        report: &impl Fn(Report),
-    ) -> Result<(), String> {
+        report: &impl Fn(UpdateReport),
+    ) -> Result<(), Arc<ImageError>> {
         for image in &plan.gone {
             let told = format!("Rebuilding {image} because image not found in image store");
             pipeline.log().info(&told);
@@ -254,7 +258,7 @@ impl Images {
         }
         for (image, built) in &plan.reused {
             let (image, built) = (image.clone(), built.clone());
-            report(Report::Kept { image, built, looked: plan.looked });
+            report(UpdateReport::Kept { image, built, looked: plan.looked });
         }
         let mut done = plan.reused.clone();
         let mut waiting: Vec<&ImageTarget> =
@@ -273,7 +277,8 @@ impl Images {
                     let is_whole = plan.is_full_rebuild;
                     running.push(async move {
                         let build = self.build_one(target, bases, is_whole, pipeline, mark, report);
-                        let result = build.await;
+                        let span = tracing::info_span!("build", image = target.image_map_name);
+                        let result = build.instrument(span).await;
                         (target, result)
                     });
                 }
@@ -292,7 +297,7 @@ impl Images {
     }
 
     /// What was built before has to be where it is deployed, also if that was in an earlier run.
-    async fn ensure_delivered(&self, plan: &Plan, step: &Step) -> Result<(), String> {
+    async fn ensure_delivered(&self, plan: &Plan, step: &Step) -> Result<(), ImageError> {
         let Destination::Cluster(cluster) = &self.destination else { return Ok(()) };
         for target in &plan.targets {
             if let Some(built) = plan.reused.get(&target.image_map_name) {
@@ -309,26 +314,27 @@ impl Images {
         is_whole: bool,
         pipeline: &Arc<Pipeline>,
         mark: Option<&str>,
-        report: &impl Fn(Report),
-    ) -> Result<Built, String> {
+        report: &impl Fn(UpdateReport),
+    ) -> Result<Built, Arc<ImageError>> {
         let started = SystemTime::now();
         let image = target.image_map_name.clone();
-        report(Report::Building { image: image.clone(), started });
+        report(UpdateReport::Building { image: image.clone(), started });
         let mut stages = Vec::new();
         let result = match &target.build_details {
             BuildDetails::Docker(build) => {
                 let name = format!("Building Dockerfile: [{}]", target.selector);
                 let step = pipeline.step(&name, mark);
                 let bases = &bases;
-                let order = docker_build::Order { target, build, bases, started, is_whole };
-                docker_build::run(self, order, &step, &mut stages).await
+                let request =
+                    docker_build::BuildRequest { target, build, bases, started, is_whole };
+                docker_build::run(self, request, &step, &mut stages).await
             }
             BuildDetails::Custom(build) => {
                 let name = format!("Building Custom Build: [{}]", target.selector);
                 let step = pipeline.step(&name, mark);
                 custom_build::run(self, target, build, &bases, started, &step).await
             }
-            BuildDetails::Compose(_) => Err("Compose builds its images itself".to_owned()),
+            BuildDetails::Compose(_) => Err(ImageError::BuiltByCompose),
         };
         let result = match (result, &self.destination) {
             (Ok(built), Destination::Cluster(cluster)) => {
@@ -339,7 +345,8 @@ impl Images {
             }
             (result, _) => result,
         };
-        report(Report::Ended { image, result: result.clone(), stages, started });
+        let result = result.map_err(Arc::new);
+        report(UpdateReport::Ended { image, result: result.clone(), stages, started });
         result
     }
 

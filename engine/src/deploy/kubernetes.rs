@@ -6,22 +6,29 @@ pub mod result;
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
-use builtins::kubernetes::{self, inject, names, order};
-use engine_kubernetes::{ApplyOptions, Cluster, DeleteOptions, DeleteOrder, Drift, Kept};
+use engine_core::resource::workload::Deployed;
+use engine_formats::kubernetes::{
+    self, ParseError,
+    inject::{self, InjectError},
+    names, order,
+};
+use engine_kubernetes::{
+    ApplyOptions, Cluster, DeleteOptions, DeleteOrder, Drift, Kept, KubernetesError,
+};
 use engine_model::{DeployTarget, ImageTarget, KubernetesTarget};
 use serde_json::Value;
 
 use super::{
-    Order, Report,
+    UpdateError, UpdateReport, UpdateRequest,
     commands::Surroundings,
     images::{Built, Images, Plan},
     pipeline::{Pipeline, Step},
 };
-use obstacle::Obstacle;
+use command::CommandError;
 
 /// How long it takes until an apply is given up, if the Tiltfile does not say.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,7 +41,7 @@ const KEPT_SHOWN: usize = 10;
 
 /// What updates use.
 #[derive(Clone)]
-pub struct Tools {
+pub struct ClusterTools {
     /// The cluster.
     pub cluster: Cluster,
     /// Builds images; nothing if no resource needs that.
@@ -43,91 +50,73 @@ pub struct Tools {
     pub surroundings: Surroundings,
 }
 
-/// What was applied.
-#[derive(Clone, Debug)]
-pub struct Deployed {
-    /// The objects as the cluster has them.
-    pub objects: Vec<Value>,
-    /// Fields that others changed, and that stay as they are.
-    pub kept: Vec<Kept>,
-    /// Changes with what was applied.
-    pub input_hash: String,
-    /// Whether a command did it.
-    pub by_command: bool,
+/// Why what is about to be applied could not be deleted first.
+#[derive(Debug, thiserror::Error)]
+enum ForceDeleteError {
+    #[error(transparent)]
+    Cluster(#[from] KubernetesError),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error("force delete: {0}")]
+    Yaml(#[from] ParseError),
 }
 
-/// Why an update failed.
-#[derive(Clone, Debug)]
-pub struct UpdateError {
-    /// The words that it ends with.
-    pub text: String,
-    /// What stands in its way, if that may go by itself.
-    pub obstacle: Option<Obstacle>,
-}
-
-impl From<String> for UpdateError {
-    fn from(text: String) -> Self {
-        Self { text, obstacle: None }
-    }
-}
-
-/// Updates a resource. What goes wrong is said in the words that the update ends with.
+/// Updates a resource. If that fails, the log says so.
 pub async fn update(
-    order: Order,
-    tools: &Tools,
-    report: impl Fn(Report),
-) -> Result<(), UpdateError> {
-    let log = order.log.clone();
-    let updated = build_and_deploy(order, tools, report).await;
-    if let Err(UpdateError { text, .. }) = &updated {
-        super::say_failed(&log, text);
+    request: UpdateRequest,
+    tools: &ClusterTools,
+    report: impl Fn(UpdateReport),
+) -> Result<(), Arc<UpdateError>> {
+    let log = request.log.clone();
+    let updated = build_and_deploy(request, tools, report).await;
+    if let Err(error) = &updated {
+        super::say_failed(&log, error);
     }
     updated
 }
 
 async fn build_and_deploy(
-    order: Order,
-    tools: &Tools,
-    report: impl Fn(Report),
-) -> Result<(), UpdateError> {
-    let DeployTarget::Kubernetes(target) = &order.manifest.deploy_target else {
-        return Err("only Kubernetes resources can be deployed to a cluster".to_owned().into());
+    request: UpdateRequest,
+    tools: &ClusterTools,
+    report: impl Fn(UpdateReport),
+) -> Result<(), Arc<UpdateError>> {
+    let DeployTarget::Kubernetes(target) = &request.manifest.deploy_target else {
+        return Err(UpdateError::NotKubernetes.into());
     };
-    let all = order.manifest.image_targets.as_deref().unwrap_or_default();
+    let all = request.manifest.image_targets.as_deref().unwrap_or_default();
     let plan = match &tools.images {
         Some(images) => {
-            Some(images.plan(all, order.is_full_rebuild).await.map_err(|it| it.to_string())?)
+            Some(images.plan(all, request.is_full_rebuild).await.map_err(UpdateError::from)?)
         }
         None => None,
     };
-    let n_steps = plan.as_ref().map_or(0, Plan::n_steps) + usize::from(order.is_full_rebuild) + 1;
-    let pipeline = Pipeline::new(order.log.clone(), n_steps);
-    if order.is_full_rebuild {
+    let n_steps = plan.as_ref().map_or(0, Plan::n_steps) + usize::from(request.is_full_rebuild) + 1;
+    let pipeline = Pipeline::new(request.log.clone(), n_steps);
+    if request.is_full_rebuild {
         let step = pipeline.step("Force update", None);
-        force_delete(target, tools, &order.cause, &step).await;
-        report(Report::ForceDeleted);
+        force_delete(target, tools, &request.cause, &step).await;
+        report(UpdateReport::ForceDeleted);
     }
     let built = Mutex::new(HashMap::new());
     if let (Some(images), Some(plan)) = (&tools.images, plan) {
-        let report = |it: Report| {
-            if let Report::Ended { image, result: Ok(found), .. }
-            | Report::Kept { image, built: found, .. } = &it
+        let report = |it: UpdateReport| {
+            if let UpdateReport::Ended { image, result: Ok(found), .. }
+            | UpdateReport::Kept { image, built: found, .. } = &it
             {
                 let mut built = built.lock().unwrap_or_else(PoisonError::into_inner);
                 built.insert(image.clone(), found.clone());
             }
             report(it);
         };
-        images.build(plan, &pipeline, &report).await?;
+        images.build(plan, &pipeline, &report).await.map_err(UpdateError::from)?;
     }
     let built = built.into_inner().unwrap_or_else(PoisonError::into_inner);
     let step = pipeline.step("Deploying", None);
     let started = SystemTime::now();
-    let deploy = Deploy { target, order: &order, tools, images: all, built: &built };
-    let result = deploy.run(&step).await;
+    let deploy = Deploy { target, request: &request, tools, images: all, built: &built };
+    let result = deploy.run(&step).await.map(Box::new).map_err(Arc::new);
     let error = result.as_ref().err().cloned();
-    let result = result.map(Box::new).map_err(|it| it.text);
-    report(Report::Deployed { started, result });
+    report(UpdateReport::Deployed { started, result });
     drop(step);
     match error {
         Some(error) => Err(error),
@@ -139,40 +128,39 @@ async fn build_and_deploy(
 }
 
 /// Deletes what is about to be applied, so that it starts anew. What cannot be deleted is told.
-async fn force_delete(target: &KubernetesTarget, tools: &Tools, cause: &str, step: &Step) {
+async fn force_delete(target: &KubernetesTarget, tools: &ClusterTools, cause: &str, step: &Step) {
     step.say("Beginning force update");
-    let deleted = if target.yaml.is_empty() {
-        match &target.delete_cmd {
-            Some(cmd) if tools.cluster.verify().await.is_ok() => {
-                // A command that knows how to start anew without deleting first can tell this from `down`.
-                let mut cmd = cmd.clone();
-                cmd.env.get_or_insert_default().push(FORCE_UPDATE.to_owned());
-                command::delete(&cmd, &tools.surroundings, timeout(target), &step.output()).await
-            }
-            _ => Ok(()),
-        }
-    } else {
-        match kubernetes::parse(&target.yaml) {
-            Ok(objects) => {
-                let options = DeleteOptions {
-                    order: DeleteOrder::Given,
-                    with_namespaces: false,
-                    honor_down_policy: false,
-                    timeout: timeout(target),
-                    wait: None,
-                    cause: cause.to_owned(),
-                };
-                let objects = reversed(objects);
-                let deleted =
-                    tools.cluster.delete(&objects, &options, &|line| step.say(line)).await;
-                deleted.map_err(|error| error.to_string())
-            }
-            Err(error) => Err(format!("force delete: {error}")),
-        }
-    };
-    if let Err(error) = deleted {
+    if let Err(error) = try_force_delete(target, tools, cause, step).await {
         step.log().error(&format!("Error force update: {error}"));
     }
+}
+
+async fn try_force_delete(
+    target: &KubernetesTarget,
+    tools: &ClusterTools,
+    cause: &str,
+    step: &Step,
+) -> Result<(), ForceDeleteError> {
+    let timeout = timeout(target);
+    if target.yaml.is_empty() {
+        let Some(mut cmd) = target.delete_cmd.clone() else { return Ok(()) };
+        if tools.cluster.verify().await.is_ok() {
+            // A command that knows how to start anew without deleting first can tell this from `down`.
+            cmd.env.get_or_insert_default().push(FORCE_UPDATE.to_owned());
+            command::delete(&cmd, &tools.surroundings, timeout, &step.output()).await?;
+        }
+        return Ok(());
+    }
+    let objects = reversed(kubernetes::parse(&target.yaml)?);
+    let options = DeleteOptions {
+        order: DeleteOrder::Given,
+        with_namespaces: false,
+        honor_down_policy: false,
+        timeout,
+        wait: None,
+        cause: cause.to_owned(),
+    };
+    Ok(tools.cluster.delete(&objects, &options, &|line| step.say(line)).await?)
 }
 
 /// Objects in the order in which they are deleted.
@@ -182,11 +170,17 @@ pub fn reversed(mut objects: Vec<kubernetes::Object>) -> Vec<Value> {
     objects.into_iter().rev().map(kubernetes::Object::into_value).collect()
 }
 
+fn deployed(objects: Vec<Value>, kept: &[Kept], input_hash: String, by_command: bool) -> Deployed {
+    let kept = kept.iter().map(result::kept_text).collect();
+    let objects = objects.into_iter().map(Into::into).collect();
+    Deployed { objects, kept, input_hash, by_command }
+}
+
 /// One deployment.
 struct Deploy<'a> {
     target: &'a KubernetesTarget,
-    order: &'a Order,
-    tools: &'a Tools,
+    request: &'a UpdateRequest,
+    tools: &'a ClusterTools,
     images: &'a [ImageTarget],
     built: &'a HashMap<String, Built>,
 }
@@ -196,22 +190,21 @@ impl Deploy<'_> {
         let input_hash = result::input_hash(self.target, self.built);
         if let Some(cmd) = self.target.apply_cmd.as_ref().filter(|_| self.target.yaml.is_empty()) {
             // A command knows the cluster by its address only.
-            let verified = self.tools.cluster.verify().await;
-            verified.map_err(|it| obstacle::of_error(&it))?;
+            self.tools.cluster.verify().await?;
             let env = self.image_env();
             let limit = timeout(self.target);
             let surroundings = &self.tools.surroundings;
             let objects = command::apply(cmd, surroundings, &env, limit, step).await?;
             told("Objects applied to cluster:", &objects, step);
-            return Ok(Deployed { objects, kept: Vec::new(), input_hash, by_command: true });
+            return Ok(deployed(objects, &[], input_hash, true));
         }
         let objects = self.objects()?;
         step.say("Applying YAML to cluster");
         let options = ApplyOptions {
             server_side: self.target.server_side_apply,
             timeout: timeout(self.target),
-            drift: if self.order.is_triggered { Drift::Overwrite } else { Drift::Keep },
-            cause: self.order.cause.clone(),
+            drift: if self.request.is_triggered { Drift::Overwrite } else { Drift::Keep },
+            cause: self.request.cause.clone(),
         };
         let mut sorted = objects.clone();
         order::sort_for_apply(&mut sorted);
@@ -224,23 +217,22 @@ impl Deploy<'_> {
         }
         told("Objects applied to cluster:", &applied.objects, step);
         told_kept(&applied.kept, step);
-        let (objects, kept) = (applied.objects, applied.kept);
-        Ok(Deployed { objects, kept, input_hash, by_command: false })
+        Ok(deployed(applied.objects, &applied.kept, input_hash, false))
     }
 
     /// The objects of the Tiltfile, with the images that were built.
-    fn objects(&self) -> Result<Vec<kubernetes::Object>, String> {
+    fn objects(&self) -> Result<Vec<kubernetes::Object>, InjectError> {
         let mut images = Vec::new();
         for name in &self.target.image_maps {
             let image = self.images.iter().find(|it| it.image_map_name == *name);
             let (Some(image), Some(built)) = (image, self.built.get(name)) else {
-                return Err("internal error: missing image status".to_owned());
+                return Err(InjectError::NotBuilt);
             };
             images.push(inject::InjectedImage { target: image, reference: &built.deployed });
         }
         let injection =
             inject::Injection { images: &images, locators: &self.target.image_locators };
-        inject::inject(&self.target.yaml, &injection).map_err(|error| error.to_string())
+        inject::inject(&self.target.yaml, &injection)
     }
 
     /// What the apply command finds in its environment.
@@ -281,8 +273,10 @@ fn told_kept(kept: &[Kept], step: &Step) {
     }
 }
 
-impl std::fmt::Debug for Tools {
+impl std::fmt::Debug for ClusterTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tools").field("server", &self.cluster.server()).finish_non_exhaustive()
+        f.debug_struct("ClusterTools")
+            .field("server", &self.cluster.server())
+            .finish_non_exhaustive()
     }
 }

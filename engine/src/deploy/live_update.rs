@@ -6,24 +6,22 @@
 
 mod batch;
 mod commands;
+mod error;
 mod helper_image;
 mod in_docker;
 mod in_pod;
-mod place;
 mod session;
 mod sidecar;
+mod tail;
+mod target;
 mod upload;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
-use engine_core::live_update::{Container, Outcome, RunError, Update, permission_denied};
+use engine_core::live_update::{Container, ListError, Outcome, RunError, SyncPlan};
 use engine_docker::{Archive, Filter, PathMapping};
 use engine_helper::protocol::Refusal;
+use engine_model::FilePath;
 use futures_util::future::join_all;
 use tokio::{
     sync::{mpsc, oneshot},
@@ -31,14 +29,15 @@ use tokio::{
 };
 
 pub use helper_image::HelperImage;
-pub use in_docker::DockerPlace;
-pub use in_pod::PodPlace;
-pub use place::Place;
-pub use sidecar::{Running, Sidecar, Sidecars};
+pub use in_docker::DockerTarget;
+pub use in_pod::PodTarget;
+pub use sidecar::{RunningContainer, Sidecar, Sidecars};
+pub use target::ContainerTarget;
 
 use crate::logs::LogWriter;
-use session::Answer;
-use sidecar::{End, Job};
+use error::{CopyError, SyncError};
+use session::BatchReply;
+use sidecar::{End, SyncJob};
 
 /// Pieces of a batch that wait for one container.
 const BACKLOG: usize = 4;
@@ -56,7 +55,7 @@ const AFTER_BREAK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct LiveUpdate {
     /// The changes.
-    pub update: Arc<Update>,
+    pub update: Arc<SyncPlan>,
     /// The ways to those of the containers that run.
     pub sidecars: Vec<Option<Sidecar>>,
     /// Where all of it is told.
@@ -71,7 +70,7 @@ enum Synced {
     /// They are there, and the commands have been run.
     All { exec_error: Option<String> },
     /// They are not there.
-    Failed(String),
+    Failed(SyncError),
     /// The container is gone.
     Abandoned,
 }
@@ -84,11 +83,11 @@ impl LiveUpdate {
         let paths = paths(&self.update);
         let archive = match spawn_blocking(move || Archive::of_paths(&paths, &filter)).await {
             Ok(Ok(archive)) => Arc::new(archive),
-            Ok(Err(error)) => return self.all_failed(&error),
-            Err(error) => return self.all_failed(&error),
+            Ok(Err(error)) => return self.all_failed(error),
+            Err(error) => return self.all_failed(io::Error::other(error)),
         };
-        let deletions: Arc<[String]> =
-            self.update.deletions.iter().map(|it| it.container.to_string()).collect();
+        let deletions: Arc<[FilePath]> =
+            self.update.deletions.iter().map(|it| it.container.clone()).collect();
         let synced = self.sync(&archive, &deletions).await;
         let finished = self.update.containers.iter().zip(synced).enumerate().map(
             async |(at, (container, synced))| {
@@ -111,8 +110,8 @@ impl LiveUpdate {
         self.try_helpers(&with_helper, &Arc::new(archive), &Arc::default(), true).await;
     }
 
-    fn all_failed(&self, error: &dyn std::error::Error) -> Vec<(Container, Outcome)> {
-        let failed = Outcome::Failed(format!("copying changed files: {error}"));
+    fn all_failed(&self, error: io::Error) -> Vec<(Container, Outcome)> {
+        let failed = Outcome::Failed(SyncError::Copy(Arc::new(error.into())).to_string());
         let containers = self.update.containers.iter();
         containers
             .inspect(|it| self.tell(it, &failed))
@@ -124,10 +123,10 @@ impl LiveUpdate {
         let name = container.display_name();
         match outcome {
             Outcome::Failed(_) => self.log.info(&format!("  → Failed to update container {name}")),
-            Outcome::Synced { exec_error: Some(error), .. } => {
+            Outcome::Synced { exec_error: Some(error) } => {
                 self.log.info(&format!("  → Failed to update container {name}: {error}"));
             }
-            Outcome::Synced { exec_error: None, .. } => {
+            Outcome::Synced { exec_error: None } => {
                 self.log.info(&format!("  → Container {name} updated!"));
             }
             Outcome::Abandoned => {}
@@ -136,7 +135,7 @@ impl LiveUpdate {
 
     /// Brings the files into all containers: through their helpers, once more where that makes sense, and then
     /// without helpers.
-    async fn sync(&self, archive: &Arc<Archive>, deletions: &Arc<[String]>) -> Vec<Synced> {
+    async fn sync(&self, archive: &Arc<Archive>, deletions: &Arc<[FilePath]>) -> Vec<Synced> {
         let n = self.update.containers.len();
         let mut synced: Vec<Option<Synced>> = (0..n).map(|_| None).collect();
         let mut hopeless: Vec<usize> = Vec::new();
@@ -191,24 +190,23 @@ impl LiveUpdate {
                 }
             }
         }
-        let places: Vec<(Container, Place)> = hopeless
+        let targets: Vec<(Container, ContainerTarget)> = hopeless
             .iter()
-            .filter_map(|at| Some((self.container(*at), self.place(*at)?)))
+            .filter_map(|at| Some((self.container(*at), self.target(*at)?)))
             .collect();
-        let copied = place::copy_without_helper(&places, deletions, archive).await;
+        let copied = target::copy_without_helper(&targets, deletions, archive).await;
         for (at, result) in hopeless.into_iter().zip(copied) {
             synced[at] = Some(result.map_or_else(Synced::Failed, |()| Synced::Files));
         }
-        let gone = || Synced::Failed("the container does not run".to_owned());
-        synced.into_iter().map(|it| it.unwrap_or_else(gone)).collect()
+        synced.into_iter().map(|it| it.unwrap_or(Synced::Failed(SyncError::NotRunning))).collect()
     }
 
     fn container(&self, at: usize) -> Container {
         self.update.containers[at].clone()
     }
 
-    fn place(&self, at: usize) -> Option<Place> {
-        self.sidecars[at].as_ref().map(|it| it.place().clone())
+    fn target(&self, at: usize) -> Option<ContainerTarget> {
+        self.sidecars[at].as_ref().map(|it| it.target().clone())
     }
 
     /// Sends one batch to some helpers. What they confirm to have is left out, unless they have failed to before.
@@ -216,9 +214,9 @@ impl LiveUpdate {
         &self,
         trying: &[usize],
         archive: &Arc<Archive>,
-        deletions: &Arc<[String]>,
+        deletions: &Arc<[FilePath]>,
         trusts: bool,
-    ) -> Vec<(usize, Result<Option<End>, String>)> {
+    ) -> Vec<(usize, Result<Option<End>, SyncError>)> {
         let sidecars: Vec<Sidecar> =
             trying.iter().filter_map(|at| self.sidecars[*at].clone()).collect();
         if sidecars.is_empty() {
@@ -231,23 +229,24 @@ impl LiveUpdate {
             let (runs, log) = (self.update.runs.clone(), self.log.clone());
             readers.push(reader);
             ends.push(async move {
-                sidecar.update(Job { pieces, runs, log, ended }).await.ok()?;
+                sidecar.update(SyncJob { pieces, runs, log, ended }).await.ok()?;
                 end.await.ok()
             });
         }
         let known = if trusts { sidecars.clone() } else { Vec::new() };
         let (archive, deleted) = (Arc::clone(archive), Arc::clone(deletions));
+        let unknown = Unknown(&sidecars);
         let sending = spawn_blocking(move || batch::send(&deleted, &archive, &known, readers));
         let (sent, ends) = tokio::join!(sending, join_all(ends));
-        let sent = match sent {
-            Ok(Ok(sent)) => Ok(sent),
-            Ok(Err(error)) => Err(format!("copying changed files: {error}")),
-            Err(error) => Err(format!("copying changed files: {error}")),
-        };
+        std::mem::forget(unknown);
+        let sent = sent
+            .map_err(io::Error::other)
+            .and_then(|it| it)
+            .map_err(|error| SyncError::Copy(Arc::new(error.into())));
         let mut results = Vec::new();
         for ((at, sidecar), end) in trying.iter().zip(&sidecars).zip(ends) {
             let is_good =
-                matches!(&end, Some(End::Answered { answer, .. }) if answer.refused.is_empty());
+                matches!(&end, Some(End::Answered { answer, .. }) if answer.refused.is_none());
             match &sent {
                 Ok(sent) if is_good && !self.update.is_initial => sidecar.remember(deletions, sent),
                 _ => sidecar.forget(),
@@ -258,11 +257,13 @@ impl LiveUpdate {
     }
 
     /// What the answer of a helper means.
-    fn judge(&self, at: usize, answer: Answer, leaves_runs: bool) -> Synced {
-        if let Some((refusal, message)) = answer.refused.into_iter().next() {
-            let error = format!("copying changed files: {message}");
-            let is_denied = refusal == Refusal::Denied;
-            return Synced::Failed(if is_denied { permission_denied(&error) } else { error });
+    fn judge(&self, at: usize, answer: BatchReply, leaves_runs: bool) -> Synced {
+        if let Some((refusal, message)) = answer.refused {
+            let error = Arc::new(CopyError::Refused(message));
+            return Synced::Failed(match refusal {
+                Refusal::Denied => SyncError::Denied(error),
+                _ => SyncError::Copy(error),
+            });
         }
         if leaves_runs {
             return Synced::Files;
@@ -270,27 +271,27 @@ impl LiveUpdate {
         let Some((run, end)) = answer.ended else { return Synced::All { exec_error: None } };
         let (container, runs) = (&self.update.containers[at], &self.update.runs);
         let argv = runs.get(run).map(|it| it.argv.as_slice()).unwrap_or_default();
-        match RunError::of(container, argv, end) {
+        match commands::error_of(container, argv, end) {
             None => Synced::All { exec_error: None },
             Some(RunError::Command(error)) => Synced::All { exec_error: Some(error) },
-            Some(RunError::Container(error)) => Synced::Failed(error),
+            Some(RunError::Container(error)) => Synced::Failed(SyncError::Run(error)),
         }
     }
 
     /// Runs the commands, and restarts the container if that is asked for.
     async fn finish(&self, at: usize, container: &Container, synced: Synced) -> Outcome {
-        let Some(place) = self.place(at) else {
+        let Some(target) = self.target(at) else {
             return match synced {
-                Synced::Failed(error) => Outcome::Failed(error),
+                Synced::Failed(error) => Outcome::Failed(error.to_string()),
                 _ => Outcome::Abandoned,
             };
         };
         let exec_error = match synced {
             Synced::All { exec_error } => exec_error,
-            Synced::Failed(error) => return Outcome::Failed(error),
+            Synced::Failed(error) => return Outcome::Failed(error.to_string()),
             Synced::Abandoned => return Outcome::Abandoned,
             Synced::Files => {
-                match commands::run(&place, container, &self.update.runs, &self.log).await {
+                match commands::run(&target, container, &self.update.runs, &self.log).await {
                     Ok(()) => None,
                     Err(RunError::Command(error)) => Some(error),
                     Err(RunError::Container(error)) => return Outcome::Failed(error),
@@ -299,31 +300,45 @@ impl LiveUpdate {
         };
         if self.update.restarts
             && exec_error.is_none()
-            && let Err(error) = place.restart().await
+            && let Err(error) = target.restart().await
         {
-            return Outcome::Failed(format!("ContainerRestart: {error}"));
+            return Outcome::Failed(error.to_string());
         }
-        // What the helpers have is known to those who talk to them.
-        Outcome::Synced { sent: BTreeMap::new(), exec_error }
+        Outcome::Synced { exec_error }
     }
 }
 
-fn paths(update: &Update) -> Vec<PathMapping> {
-    let copies = update.copies.iter().map(|it| &it.mapping);
+/// Nobody knows what helpers have got of a batch that was canceled.
+struct Unknown<'a>(&'a [Sidecar]);
+
+impl Drop for Unknown<'_> {
+    fn drop(&mut self) {
+        for sidecar in self.0 {
+            sidecar.forget();
+        }
+    }
+}
+
+fn paths(update: &SyncPlan) -> Vec<PathMapping> {
+    let copies = update.copies.iter();
     copies
         .map(|it| PathMapping {
-            local: PathBuf::from(&*it.local),
-            container: it.container.to_string(),
+            local: it.local.as_path().to_owned(),
+            container: it.container.as_path().to_owned(),
         })
         .collect()
 }
 
 /// All files below some paths that are not ignored, sorted; paths that are not there have none.
-pub fn list(roots: &[Arc<str>], filter: &Filter) -> Result<Vec<Arc<str>>, String> {
-    let mut files: Vec<Arc<str>> = Vec::new();
+pub fn list(roots: &[FilePath], filter: &Filter) -> Result<Vec<FilePath>, ListError> {
+    let mut files: Vec<FilePath> = Vec::new();
     for root in roots {
-        let found = filter.files_below(Path::new(&**root)).map_err(|error| error.to_string())?;
-        files.extend(found.iter().map(|it| Arc::from(it.to_string_lossy())));
+        let unreadable = |error: io::Error| ListError::Unreadable {
+            root: root.clone(),
+            cause: error.to_string(),
+        };
+        let found = filter.files_below(root.as_path()).map_err(unreadable)?;
+        files.extend(found.iter().map(|it| FilePath::from(it.as_path())));
     }
     files.sort();
     files.dedup();

@@ -101,6 +101,7 @@ impl Step {
     #[must_use]
     pub fn output(&self) -> Output {
         let log = self.pipeline.log.clone();
+        let end = log.clone();
         let start = format!("{INDENT}{}", self.mark);
         let is_at_start = AtomicBool::new(true);
         Output::new(log.level(), move |level, text| {
@@ -113,6 +114,7 @@ impl Step {
             }
             log.write(level, &indented);
         })
+        .into_log(end)
     }
 
     /// The log of the whole update, for what is not indented.

@@ -2,7 +2,7 @@
 
 use engine_docker::{Prune, PruneReport, Removed};
 use engine_formats::docker::{registry::Registry, selector::RefSelector};
-use engine_model::{BuildDetails, DockerPruneSettings, ImageTarget};
+use engine_model::{DockerPruneSettings, ImageTarget};
 use jiff::SignedDuration;
 
 /// What stands before everything that is said about it.
@@ -26,12 +26,6 @@ pub fn request<'a>(
         keep_recent: usize::try_from(settings.keep_recent).unwrap_or_default(),
         selectors: images.filter_map(selector).collect(),
     }
-}
-
-/// Whether an image is built here, so that there may be something to prune.
-#[must_use]
-pub fn is_built(image: &ImageTarget) -> bool {
-    !matches!(image.build_details, BuildDetails::Compose(_))
 }
 
 /// Something to say about what was removed.

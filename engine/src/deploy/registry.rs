@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use builtins::{kube_config::Product, yaml};
-use engine_formats::docker::registry::Registry;
+use engine_formats::{
+    docker::registry::{Registry, RegistryError},
+    kube_config::Product,
+    yaml,
+};
 use engine_kubernetes::{Cluster, ObjectKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,6 +30,8 @@ pub struct LocalRegistry {
     pub help: String,
 }
 
+serde_json::derived_to_json!(LocalRegistry);
+
 impl LocalRegistry {
     /// The registry as images are named for it.
     #[must_use]
@@ -45,6 +50,15 @@ impl fmt::Display for LocalRegistry {
         let Self { host, host_from_cluster_network, host_from_container_runtime, help } = self;
         write!(f, "&{{{host} {host_from_cluster_network} {host_from_container_runtime} {help} }}")
     }
+}
+
+/// What is wrong with the config map that names a registry.
+#[derive(Debug, thiserror::Error)]
+enum HostingError {
+    #[error(transparent)]
+    Yaml(#[from] yaml::Error),
+    #[error(transparent)]
+    Fields(#[from] serde_json::Error),
 }
 
 /// Looks for the registry of a cluster. Warnings go to the log.
@@ -112,20 +126,20 @@ pub fn runtime(nodes: &[Value]) -> &str {
 }
 
 /// The registry in the agreed config map, and where to read about one.
-fn of_config_map(map: Option<&Value>) -> Result<(Option<LocalRegistry>, String), String> {
+fn of_config_map(map: Option<&Value>) -> Result<(Option<LocalRegistry>, String), HostingError> {
     let text = map.and_then(|it| it.pointer("/data/localRegistryHosting.v1")?.as_str());
     let Some(text) = text.filter(|it| !it.trim().is_empty()) else {
         return Ok((None, String::new()));
     };
-    let value = yaml::decode_v2(text.as_bytes()).map_err(|error| error.to_string())?;
-    let found: LocalRegistry = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    let value = yaml::decode_v2(text.as_bytes())?;
+    let found: LocalRegistry = serde_json::from_value(value)?;
     let help = found.help.clone();
     let is_usable = !found.host.is_empty() && found.registry().validate().is_ok();
     Ok((is_usable.then_some(found), help))
 }
 
 /// The registry that a script noted on the first node.
-fn of_nodes(nodes: &[Value]) -> Result<Option<LocalRegistry>, String> {
+fn of_nodes(nodes: &[Value]) -> Result<Option<LocalRegistry>, RegistryError> {
     let annotation = |name: &str| {
         let annotations = nodes.first()?.pointer("/metadata/annotations")?;
         annotations.get(name)?.as_str().filter(|it| !it.is_empty()).map(str::to_owned)
@@ -140,7 +154,7 @@ fn of_nodes(nodes: &[Value]) -> Result<Option<LocalRegistry>, String> {
         (None, Some(host)) => LocalRegistry { host, ..LocalRegistry::default() },
         (None, None) => return Ok(None),
     };
-    found.registry().validate().map_err(|error| error.to_string())?;
+    found.registry().validate()?;
     Ok(Some(found))
 }
 
@@ -190,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    fn hosting(text: &str) -> Result<(Option<LocalRegistry>, String), String> {
+    fn hosting(text: &str) -> Result<(Option<LocalRegistry>, String), HostingError> {
         of_config_map(Some(&json!({"data": {"localRegistryHosting.v1": text}})))
     }
 
@@ -229,7 +243,7 @@ mod tests {
         assert_eq!(host(&[node(json!({}))]), Ok(None));
         assert_eq!(host(&[]), Ok(None));
         assert_eq!(
-            host(&[node(json!({"tilt.dev/registry": "a b"}))]).unwrap_err(),
+            host(&[node(json!({"tilt.dev/registry": "a b"}))]).unwrap_err().to_string(),
             "host: Invalid value: \"a b\": invalid reference format"
         );
     }

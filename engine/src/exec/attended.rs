@@ -3,13 +3,13 @@
 use std::{io, path::Path};
 
 use nix::errno::Errno;
-use tokio::{io::AsyncWriteExt, net::UnixStream, process::Child};
+use tokio::net::UnixStream;
 
 use super::{
-    output::Output,
+    output::OutputReader,
     program::{self, StartError},
 };
-use crate::guard::{self, Job, Lifetime, Order, Outputs, Report, Spawned};
+use crate::guard::{self, GuardJob, GuardOrder, GuardReport, Lifetime, Outputs};
 
 /// What to start.
 #[derive(Clone, Copy, Debug)]
@@ -24,11 +24,25 @@ pub(super) struct Launch<'a> {
     pub(super) lifetime: Lifetime,
 }
 
+impl Launch<'_> {
+    /// The order to a guard, with the path of the program.
+    fn job(self, program: &str) -> io::Result<GuardJob> {
+        let mut job = GuardJob::new(self.lifetime, program, self.argv)?;
+        if let Some(dir) = self.dir {
+            job = job.in_dir(dir)?;
+        }
+        match self.env {
+            Some(env) => job.with_env(env),
+            None => Ok(job),
+        }
+    }
+}
+
 /// A command that runs.
 #[derive(Debug)]
 pub(super) struct Attended {
     pub(super) guard: Guard,
-    pub(super) output: Output,
+    pub(super) output: OutputReader,
     /// The main process.
     pub(super) pid: i32,
 }
@@ -42,15 +56,17 @@ impl Attended {
         let name = launch.argv.first().map_or("", String::as_str);
         let program = program::find(name, launch.path)?;
         let refused = |source| StartError::System { program: program.clone(), source };
-        let job = Job::new(launch.lifetime, &program, launch.argv).map_err(refused)?;
+        let job = launch.job(&program).map_err(refused)?;
         let (outputs, pipe) = Outputs::merged().map_err(refused)?;
-        let output = Output::new(pipe).map_err(refused)?;
-        let mut guard = Guard::spawn(launch, outputs).map_err(refused)?;
-        let started = guard.control.write_all(&Order::Start(job).encode()).await;
-        started.map_err(refused)?;
+        let output = OutputReader::new(pipe).map_err(refused)?;
+        let mut guard = Guard::start(job, &outputs).map_err(refused)?;
+        // From here on, the pipe ends with the command.
+        drop(outputs);
         match guard.report().await {
-            Some(Report::Started(pid)) => Ok(Self { guard, output, pid }),
-            Some(Report::NotStarted(errno)) => Err(refused(io::Error::from_raw_os_error(errno))),
+            Some(GuardReport::Started(pid)) => Ok(Self { guard, output, pid }),
+            Some(GuardReport::NotStarted(errno)) => {
+                Err(refused(io::Error::from_raw_os_error(errno)))
+            }
             _ => Err(refused(Errno::EPIPE.into())),
         }
     }
@@ -59,30 +75,27 @@ impl Attended {
 /// A guard.
 #[derive(Debug)]
 pub(super) struct Guard {
-    child: Child,
     control: UnixStream,
     unread: Vec<u8>,
 }
 
 impl Guard {
-    fn spawn(launch: Launch<'_>, outputs: Outputs) -> io::Result<Self> {
-        let Spawned { child, control } = guard::spawn(launch.dir, launch.env, outputs, |it| {
-            tokio::process::Command::from(it).spawn()
-        })?;
+    fn start(job: GuardJob, outputs: &Outputs) -> io::Result<Self> {
+        let control = guard::start(job, outputs)?;
         control.set_nonblocking(true)?;
-        Ok(Self { child, control: UnixStream::from_std(control)?, unread: Vec::new() })
+        Ok(Self { control: UnixStream::from_std(control)?, unread: Vec::new() })
     }
 
     /// The next report; `None` when the guard has gone. Loses nothing when it is dropped early.
-    pub(super) async fn report(&mut self) -> Option<Report> {
+    pub(super) async fn report(&mut self) -> Option<GuardReport> {
         loop {
             if let Some((report, _)) = self.unread.split_first_chunk() {
-                let report = Report::decode(*report);
-                self.unread.drain(..Report::LEN);
+                let report = GuardReport::decode(*report);
+                self.unread.drain(..GuardReport::LEN);
                 return report;
             }
             self.control.readable().await.ok()?;
-            let mut bytes = [0; 8 * Report::LEN];
+            let mut bytes = [0; 8 * GuardReport::LEN];
             match self.control.try_read(&mut bytes) {
                 Ok(0) => return None,
                 Ok(n_bytes) => self.unread.extend(&bytes[..n_bytes]),
@@ -93,12 +106,7 @@ impl Guard {
     }
 
     /// Tells the guard to do something. A guard that has gone has done it.
-    pub(super) fn order(&self, order: &Order) {
+    pub(super) fn order(&self, order: &GuardOrder) {
         let _ = self.control.try_write(&order.encode());
-    }
-
-    /// Waits for a guard that has reported its end, so that nothing remains of it.
-    pub(super) async fn wait(&mut self) {
-        let _ = self.child.wait().await;
     }
 }

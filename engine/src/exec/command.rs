@@ -3,7 +3,7 @@
 use std::{
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::SystemTime,
@@ -12,7 +12,7 @@ use std::{
 use engine_model::Probe;
 use tokio::sync::watch;
 
-use super::supervision::supervise;
+use super::{supervision::supervise, tail::Tail};
 use crate::{
     guard::Lifetime,
     logs::{Level, LogWriter},
@@ -53,6 +53,8 @@ pub enum Event {
     },
     /// It is ready, or no longer; comes only when that has changed.
     Ready(bool),
+    /// Its readiness probe failed, and this is what the probe says; comes only when that has changed.
+    ProbeFailed(String),
     /// It has ended, or never started; the last event, which always comes.
     Ended(Ended),
 }
@@ -72,6 +74,8 @@ pub struct Ended {
     pub finished_at: SystemTime,
     /// Whether it was stopped or killed through its handle.
     pub stopped: bool,
+    /// The last line that it printed; empty if it printed nothing.
+    pub last_line: String,
 }
 
 /// What the owner of a command wants.
@@ -84,12 +88,12 @@ pub(super) enum Wish {
 
 /// A command that was started. Dropping it stops the command, and what is left of an ended server.
 #[derive(Debug)]
-pub struct Handle {
+pub struct CommandHandle {
     wish: watch::Sender<Wish>,
     gone: watch::Receiver<bool>,
 }
 
-impl Handle {
+impl CommandHandle {
     /// Asks the command, and all it has started, to end; whatever has not after a while is killed.
     pub fn stop(&self) {
         self.want(Wish::Stop);
@@ -120,8 +124,13 @@ impl Handle {
 ///
 /// A process that a finished task has left behind lives on, and what it prints is still written.
 #[must_use = "a command lives as long as its handle"]
-pub fn start(run: Run, log: LogWriter, on_event: impl Fn(Event) + Send + Sync + 'static) -> Handle {
-    start_with(run, move |level, text| log.write(level, text), on_event)
+pub fn start(
+    run: Run,
+    log: LogWriter,
+    on_event: impl Fn(Event) + Send + Sync + 'static,
+) -> CommandHandle {
+    let writer = log.clone();
+    start_into(Some(log), run, move |level, text| writer.write(level, text), on_event)
 }
 
 /// Starts a command like [`start`], with something else than a log for what it prints.
@@ -130,26 +139,41 @@ pub fn start_with(
     run: Run,
     log: impl Fn(Level, &str) + Send + Sync + 'static,
     on_event: impl Fn(Event) + Send + Sync + 'static,
-) -> Handle {
+) -> CommandHandle {
+    start_into(None, run, log, on_event)
+}
+
+/// Starts a command like [`start_with`], where what it prints ends up in a log, which may make it wait.
+pub(crate) fn start_into(
+    end: Option<LogWriter>,
+    run: Run,
+    log: impl Fn(Level, &str) + Send + Sync + 'static,
+    on_event: impl Fn(Event) + Send + Sync + 'static,
+) -> CommandHandle {
     let (wish, wishes) = watch::channel(Wish::Run);
     let (is_gone, gone) = watch::channel(false);
     let outlet = Outlet {
         log: Box::new(log),
+        end,
         is_silent: run.is_silent,
         on_event: Box::new(on_event),
         has_ended: AtomicBool::new(false),
+        tail: Mutex::default(),
     };
     // It ends with its command, which the handle stops.
     tokio::spawn(supervise(run, Arc::new(outlet), wishes, is_gone));
-    Handle { wish, gone }
+    CommandHandle { wish, gone }
 }
 
 /// Where a command's output and events go.
 pub(super) struct Outlet {
     log: Box<dyn Fn(Level, &str) + Send + Sync>,
+    /// The log in which everything ends up, if it is one.
+    end: Option<LogWriter>,
     is_silent: bool,
     on_event: Box<dyn Fn(Event) + Send + Sync>,
     has_ended: AtomicBool,
+    tail: Mutex<Tail>,
 }
 
 impl Outlet {
@@ -166,9 +190,22 @@ impl Outlet {
         (self.on_event)(Event::Ready(is_ready));
     }
 
+    /// Reports what the readiness probe says about a command that is not ready.
+    pub(super) fn probe_failed(&self, output: &str) {
+        (self.on_event)(Event::ProbeFailed(output.to_owned()));
+    }
+
     /// Writes a part of what the command prints.
     pub(super) fn print(&self, text: &str) {
+        self.tail().add(text);
         (self.log)(Level::Info, text);
+    }
+
+    /// Waits until there is room for more of what the command prints.
+    pub(super) async fn room(&self) {
+        if let Some(log) = &self.end {
+            log.room().await;
+        }
     }
 
     /// Tells that the command runs.
@@ -177,10 +214,18 @@ impl Outlet {
     }
 
     /// Tells how the command has ended; only the first time counts.
-    pub(super) fn end(&self, ended: Ended) {
+    pub(super) fn end(&self, mut ended: Ended) {
+        ended.last_line = self.tail().last_line();
         if !self.has_ended.swap(true, Ordering::Relaxed) {
+            if let Some(log) = &self.end {
+                log.flush();
+            }
             (self.on_event)(Event::Ended(ended));
         }
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -194,6 +239,7 @@ impl Drop for Outlet {
             started_at: None,
             finished_at: SystemTime::now(),
             stopped: false,
+            last_line: String::new(),
         });
     }
 }

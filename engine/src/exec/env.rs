@@ -1,5 +1,7 @@
 //! The environment of commands.
 
+use engine_cli::connect::AUTO;
+
 /// Whether those who read a command's output see colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colors {
@@ -30,7 +32,7 @@ pub fn child_env(
         ("TILT_DISABLE_ANALYTICS", "1"),
     ];
     let mut env: Vec<(String, String)> = Vec::with_capacity(base.len() + defaults.len());
-    for (name, value) in base {
+    for (name, value) in base.iter().filter(|(name, value)| name != "TILT_PORT" || value != AUTO) {
         set(&mut env, name, value);
     }
     for (name, value) in defaults {
@@ -69,7 +71,7 @@ mod tests {
     #[test]
     fn defaults_are_added() {
         check(
-            &[("HOME", "/h")],
+            &[("HOME", "/h"), ("TILT_PORT", "auto")],
             Colors::On,
             &[],
             &expect![[r#"

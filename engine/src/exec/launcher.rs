@@ -3,16 +3,16 @@
 use std::{
     io::{self, Read, Write},
     os::unix::net::UnixStream,
-    process::Child,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use builtins::host::{Command, Launched, Launcher, Process};
+use engine_model::path::to_path;
 use nix::errno::Errno;
 
 use crate::{
     exec::own_name,
-    guard::{self, Job, Lifetime, Order, Outputs, Report, Spawned},
+    guard::{self, GuardJob, GuardOrder, GuardReport, Lifetime, Outputs},
 };
 
 /// Starts commands of Tiltfiles so that nothing of them outlives an evaluation that is canceled,
@@ -22,52 +22,53 @@ pub struct Guarded;
 
 impl Launcher for Guarded {
     fn launch(&self, program: &str, command: &Command) -> io::Result<Launched> {
-        let job = Job::new(Lifetime::Call, program, &command.argv)?;
-        let job = Job { has_input: command.stdin.is_some(), ..job };
-        let (outputs, stdout, stderr) = Outputs::apart()?;
-        let dir = std::path::Path::new(&command.dir);
         let env = own_name::findable(command.env.clone());
-        let Spawned { child, control } =
-            guard::spawn(Some(dir), Some(&env), outputs, |mut it| it.spawn())?;
-        let orders = Orders(Arc::new(Mutex::new(control.try_clone()?)));
-        let call = Call { orders: orders.clone(), reports: control, child: Mutex::new(child) };
-        call.orders.give(&Order::Start(job))?;
-        match read_report(&call.reports) {
-            Ok(Report::Started(_)) => {}
-            Ok(Report::NotStarted(errno)) => {
-                call.reap();
+        let job = GuardJob::new(Lifetime::Call, program, &command.argv)?;
+        let job = job.in_dir(&to_path(&command.dir))?.with_env(&env)?;
+        let job = GuardJob { has_input: command.stdin.is_some(), ..job };
+        let (outputs, stdout, stderr) = Outputs::apart()?;
+        let control = guard::start(job, &outputs)?;
+        // From here on, the pipes end with the command.
+        drop(outputs);
+        match read_report(&control) {
+            Ok(GuardReport::Started(_)) => {}
+            Ok(GuardReport::NotStarted(errno)) => {
+                guard::keep(control);
                 return Err(io::Error::from_raw_os_error(errno));
             }
-            Ok(_) | Err(_) => {
-                call.reap();
-                return Err(Errno::EPIPE.into());
-            }
+            Ok(report) => return Err(mishap(report)),
+            Err(_) => return Err(Errno::EPIPE.into()),
         }
-        let stdin = command.stdin.is_some().then_some(Input(orders));
-        Ok(Launched {
-            stdin: stdin.map(|it| Box::new(it) as _),
-            stdout: Box::new(stdout),
-            stderr: Box::new(stderr),
-            process: Box::new(call),
-        })
+        let orders = Orders(Arc::new(Mutex::new(Some(control.try_clone()?))));
+        let has_input = command.stdin.is_some();
+        let stdin = has_input.then(|| Box::new(Input(orders.clone())) as Box<dyn Write + Send>);
+        let process = Call { orders, reports: control, has_input };
+        Ok(Launched { stdin, stdout, stderr, process: Box::new(process) })
     }
 }
 
-fn read_report(mut control: impl Read) -> io::Result<Report> {
-    let mut bytes = [0; Report::LEN];
+fn read_report(mut control: impl Read) -> io::Result<GuardReport> {
+    let mut bytes = [0; GuardReport::LEN];
     control.read_exact(&mut bytes)?;
-    Report::decode(bytes).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+    GuardReport::decode(bytes).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }
 
-/// The way to a guard, for those who give it orders at the same time.
+/// The way to a guard, for those who give it orders at the same time; nothing once the command is
+/// done with.
 #[derive(Clone, Debug)]
-struct Orders(Arc<Mutex<UnixStream>>);
+struct Orders(Arc<Mutex<Option<UnixStream>>>);
 
 impl Orders {
     /// Gives an order, whole.
-    fn give(&self, order: &Order) -> io::Result<()> {
-        let mut control = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        control.write_all(&order.encode())
+    fn give(&self, order: &GuardOrder) -> io::Result<()> {
+        match &mut *self.lock() {
+            Some(control) => control.write_all(&order.encode()),
+            None => Err(Errno::EPIPE.into()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<UnixStream>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -76,33 +77,51 @@ impl Orders {
 struct Call {
     orders: Orders,
     reports: UnixStream,
-    child: Mutex<Child>,
+    has_input: bool,
 }
 
 impl Call {
-    /// Waits for the guard, which is about to end.
-    fn reap(&self) {
-        let _ = self.child.lock().unwrap_or_else(PoisonError::into_inner).wait();
+    /// Waits until nothing is left of the command, or what is left may live.
+    fn wait_for_guard(&self) {
+        loop {
+            match read_report(&self.reports) {
+                // What is still on its way to the command must not reach the next one.
+                Ok(GuardReport::Free) if !self.has_input => {
+                    if let Some(control) = self.orders.lock().take() {
+                        guard::keep(control);
+                    }
+                    return;
+                }
+                Ok(GuardReport::Free | GuardReport::Gone) | Err(_) => return,
+                Ok(_) => {}
+            }
+        }
     }
 }
 
 impl Process for Call {
     fn kill(&self) {
         // A guard that has gone has nothing to kill.
-        let _ = self.orders.give(&Order::Kill);
+        let _ = self.orders.give(&GuardOrder::Kill);
     }
 
     fn wait(&self) -> io::Result<Option<i32>> {
-        let code = match read_report(&self.reports) {
-            Ok(Report::Exited(code)) => Some(code),
-            // A guard that was killed has not let its command live on.
-            Ok(_) | Err(_) => None,
-        };
+        let report = read_report(&self.reports);
         // A guard that has been told to kill does not listen, and one that has gone cannot.
-        let _ = self.orders.give(&Order::Release);
-        self.reap();
-        Ok(code)
+        let _ = self.orders.give(&GuardOrder::Release);
+        self.wait_for_guard();
+        match report {
+            Ok(GuardReport::Exited(code)) => Ok(Some(code)),
+            Ok(GuardReport::Signaled { .. }) => Ok(None),
+            Ok(report) => Err(mishap(report)),
+            Err(_) => Err(mishap(GuardReport::Lost(0))),
+        }
     }
+}
+
+/// Why a call has failed whose command did nothing wrong.
+fn mishap(report: GuardReport) -> io::Error {
+    io::Error::other(report.mishap().unwrap_or_else(|| "its guard failed".to_owned()))
 }
 
 /// What a command reads, on its way through the guard.
@@ -111,7 +130,7 @@ struct Input(Orders);
 
 impl Write for Input {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.give(&Order::Input(bytes.to_vec()))?;
+        self.0.give(&GuardOrder::Input(bytes.to_vec()))?;
         Ok(bytes.len())
     }
 
@@ -123,6 +142,6 @@ impl Write for Input {
 impl Drop for Input {
     fn drop(&mut self) {
         // A guard that has gone needs no end.
-        let _ = self.0.give(&Order::EndInput);
+        let _ = self.0.give(&GuardOrder::EndInput);
     }
 }

@@ -33,13 +33,13 @@ enum Attempt {
 
 /// The reading end of a command's outputs.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct OutputReader {
     pipe: Receiver,
     text: Text,
     is_closed: bool,
 }
 
-impl Output {
+impl OutputReader {
     pub(super) fn new(pipe: PipeReader) -> io::Result<Self> {
         let pipe = Receiver::from_owned_fd(OwnedFd::from(pipe))?;
         Ok(Self { pipe, text: Text::default(), is_closed: false })

@@ -4,9 +4,11 @@ use std::{
     env, fs, io,
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
-use crate::dev_dir;
+use engine_files::{dev_dir, private};
+use engine_model::path::to_text;
 
 /// The name that Tiltfiles use.
 const NAME: &str = "tilt";
@@ -15,11 +17,23 @@ const NAME: &str = "tilt";
 #[must_use]
 pub fn findable(mut env: Vec<(String, String)>) -> Vec<(String, String)> {
     if let Some((_, path)) = env.iter_mut().find(|(name, _)| name == "PATH")
-        && let Some(with_us) = child_path(path)
+        && let Some(with_us) = known_child_path(path)
     {
         *path = with_us;
     }
     env
+}
+
+/// The same as [`child_path`], which is looked up only once for calls in a row with the same `PATH`:
+/// a Tiltfile may make thousands of them.
+fn known_child_path(path: &str) -> Option<String> {
+    static LAST: Mutex<Option<(String, Option<String>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_, found) = match last.take() {
+        Some(known) if known.0 == path => last.insert(known),
+        _ => last.insert((path.to_owned(), child_path(path))),
+    };
+    found.clone()
 }
 
 /// The `PATH` with which commands find this program as `tilt`, if the one they have does not do.
@@ -33,13 +47,13 @@ fn child_path(path: &str) -> Option<String> {
     let called = env::args_os().next().map(PathBuf::from)?;
     if let Some(folder) = folder_of_link(&called) {
         let is_found = found.is_some_and(|it| is_same_file(&it, &folder.join(NAME)));
-        return (!is_found).then(|| joined(&folder.to_string_lossy(), path));
+        return (!is_found).then(|| joined(&to_text(&folder), path));
     }
     if found.is_some() {
         return None;
     }
     let folder = link_folder().ok()?;
-    Some(joined(path, &folder.to_string_lossy()))
+    Some(joined(path, &to_text(&folder)))
 }
 
 /// The folder of the link that this program was called through, if it was by a path.
@@ -67,13 +81,13 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 fn link_folder() -> io::Result<PathBuf> {
     let program = env::current_exe()?;
     let folder = dev_dir::create()?.join("bin");
-    fs::create_dir_all(&folder)?;
+    private::create_dir(&folder)?;
     let link = folder.join(NAME);
     if fs::read_link(&link).ok().as_ref() != Some(&program) {
         // Commands of other instances always find one or the other.
         let partial = folder.join(format!("{NAME}.{}", std::process::id()));
         symlink(&program, &partial)?;
-        fs::rename(&partial, &link)?;
+        fs::rename(&partial, &link).inspect_err(|_| drop(fs::remove_file(&partial)))?;
     }
     Ok(folder)
 }

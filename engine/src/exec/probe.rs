@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use builtins::golang::url::UrlError;
+use engine_formats::golang::url::UrlError;
 use engine_model::Probe;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
@@ -55,7 +55,7 @@ type Answer = Option<(Verdict, String)>;
 #[derive(Debug)]
 enum Action {
     Exec(Vec<String>),
-    HttpGet(Box<http::Target>),
+    HttpGet(Box<http::HttpTarget>),
     TcpSocket { host: String, port: u16 },
 }
 
@@ -70,7 +70,7 @@ impl Action {
             };
         }
         if let Some(get) = &probe.http_get {
-            return Ok(Self::HttpGet(Box::new(http::Target::new(get, port(get.port)?)?)));
+            return Ok(Self::HttpGet(Box::new(http::HttpTarget::new(get, port(get.port)?)?)));
         }
         let Some(tcp) = &probe.tcp_socket else { return Err(InvalidProbe::Unsupported) };
         Ok(Self::TcpSocket { host: host(&tcp.host), port: port(tcp.port)? })
@@ -82,7 +82,7 @@ impl Action {
             Self::HttpGet(target) => http::attempt(target).await,
             Self::TcpSocket { host, port } => Some(match dial::dial(host, *port).await {
                 Ok(_) => (Verdict::Success, String::new()),
-                Err(error) => (Verdict::Failure, error),
+                Err(error) => (Verdict::Failure, error.to_string()),
             }),
         }
     }
@@ -100,7 +100,7 @@ fn host(name: &str) -> String {
 
 /// Tries a probe again and again.
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(super) struct ProbeWorker {
     action: Action,
     initial_delay: Duration,
     period: Duration,
@@ -108,7 +108,7 @@ pub(super) struct Worker {
     tally: Tally,
 }
 
-impl Worker {
+impl ProbeWorker {
     /// A worker with the defaults of Tilt for what the probe leaves open.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Worker {
         sleep(self.initial_delay).await;
         let mut ticks = interval(self.period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut was_ready = false;
+        let (mut was_ready, mut reported) = (false, String::new());
         loop {
             ticks.tick().await;
             let answer = timeout(self.timeout, self.action.attempt()).await;
@@ -151,6 +151,10 @@ impl Worker {
             if has_changed && is_ready != was_ready {
                 was_ready = is_ready;
                 outlet.ready(is_ready);
+            }
+            if !is_ready && output != reported {
+                outlet.probe_failed(&output);
+                reported = output;
             }
         }
     }

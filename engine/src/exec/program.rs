@@ -2,7 +2,8 @@
 
 use std::{fs, io, path::Path};
 
-use builtins::golang::{os_error::errno_text, path::join, quote::quote};
+use engine_formats::golang::{os_error::errno_text, path::join, quote::quote};
+use engine_model::path::to_path;
 use nix::unistd::{AccessFlags, access};
 
 /// Why a command did not start.
@@ -37,7 +38,7 @@ pub(super) fn find(name: &str, path: &str) -> Result<String, StartError> {
     }
     for dir in path.split(':') {
         let candidate = join(&[if dir.is_empty() { "." } else { dir }, name]);
-        if is_executable(Path::new(&candidate)) {
+        if is_executable(&to_path(&candidate)) {
             let is_absolute = candidate.starts_with('/');
             return is_absolute.then_some(candidate).ok_or(StartError::Relative(name.to_owned()));
         }

@@ -18,12 +18,12 @@ use tokio::{
 use super::{
     attended::{Attended, Launch},
     command::{Ended, KILLED, Outlet, Run, Wish},
-    probe::Worker,
+    probe::ProbeWorker,
     shell_text,
     timeline::{Notice, Timeline},
 };
 use crate::{
-    guard::{Order, Report},
+    guard::{GuardOrder, GuardReport},
     logs::Level,
     platform,
 };
@@ -58,8 +58,9 @@ async fn begin(
         started_at,
         finished_at: SystemTime::now(),
         stopped: false,
+        last_line: String::new(),
     };
-    let probe = run.probe.as_ref().map(Worker::new).transpose().map_err(|error| {
+    let probe = run.probe.as_ref().map(ProbeWorker::new).transpose().map_err(|error| {
         let reason = format!("Invalid readiness probe: {error}");
         outlet.log(Level::Error, &reason);
         failed(reason, None)
@@ -96,6 +97,7 @@ async fn begin(
         is_gone: Some(is_gone),
         probing,
         stage: Stage::Running,
+        mishap: None,
     })
 }
 
@@ -116,7 +118,7 @@ enum Stage {
 /// What the engine notices of a command.
 enum Seen {
     Output,
-    Report(Option<Report>),
+    Report(Option<GuardReport>),
     Wish(Wish),
     Time,
     ProbeEnded,
@@ -134,6 +136,8 @@ struct Supervision {
     is_gone: Option<watch::Sender<bool>>,
     probing: Option<Probing>,
     stage: Stage,
+    /// Why the command has to end, if neither it nor its owner is the reason.
+    mishap: Option<String>,
 }
 
 impl Supervision {
@@ -143,7 +147,7 @@ impl Supervision {
             match self.next().await {
                 Seen::Output => self.command.output.forward(|it| self.outlet.print(it)),
                 Seen::Report(Some(report)) => self.reported(report),
-                Seen::Report(None) => self.guard_ended().await,
+                Seen::Report(None) => self.guard_ended(),
                 Seen::Wish(wish) => self.wish(wish),
                 Seen::Time => self.time_passed(),
                 Seen::ProbeEnded => self.probing = None,
@@ -158,8 +162,12 @@ impl Supervision {
             Stage::Running | Stage::Ended => None,
         };
         let Attended { guard, output, .. } = &mut self.command;
+        let readable = async {
+            self.outlet.room().await;
+            output.readable().await;
+        };
         tokio::select! {
-            () = output.readable(), if !output.is_closed() => Seen::Output,
+            () = readable, if !output.is_closed() => Seen::Output,
             report = guard.report(), if self.is_gone.is_some() => Seen::Report(report),
             wish = next_wish(&mut self.wishes) => Seen::Wish(wish),
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => Seen::Time,
@@ -167,19 +175,23 @@ impl Supervision {
         }
     }
 
-    fn reported(&mut self, report: Report) {
+    fn reported(&mut self, report: GuardReport) {
         let (exit_code, reason) = match report {
-            Report::Exited(0) => (0, String::new()),
-            Report::Exited(code) => (code, format!("exit status {code}")),
-            Report::Signaled { signal, core_dumped } => {
+            GuardReport::Exited(0) => (0, String::new()),
+            GuardReport::Exited(code) => (code, format!("exit status {code}")),
+            GuardReport::Signaled { signal, core_dumped } => {
                 let suffix = if core_dumped { " (core dumped)" } else { "" };
                 (-1, format!("signal: {}{suffix}", platform::signal_text(signal)))
             }
-            // The end of the guard follows at once.
-            Report::Gone | Report::Started(_) | Report::NotStarted(_) => return,
+            GuardReport::Lost(_) | GuardReport::Stranded => return self.struck(report),
+            GuardReport::Free | GuardReport::Gone => return self.guard_ended(),
+            GuardReport::Started(_) | GuardReport::NotStarted(_) => return,
         };
         match self.stage {
-            Stage::Running => self.ended_by_itself(exit_code, reason),
+            Stage::Running => {
+                let reason = self.mishap.take().unwrap_or(reason);
+                self.ended_by_itself(exit_code, reason)
+            }
             Stage::Stopping(_) => self.stage = Stage::Ending(Instant::now() + PATIENCE),
             Stage::Ending(_) | Stage::Ended => {}
         }
@@ -208,23 +220,39 @@ impl Supervision {
             started_at: Some(self.started_at),
             finished_at: SystemTime::now(),
             stopped,
+            last_line: String::new(),
         });
     }
 
-    /// The guard has gone: after its work is done, or because somebody killed it.
-    async fn guard_ended(&mut self) {
-        let was_asked = matches!(self.stage, Stage::Stopping(_) | Stage::Ending(_));
-        if matches!(self.stage, Stage::Running) {
-            // Where parents' deaths are not noticed, the command may still run.
+    /// Something has happened to the guard; the end of the command follows.
+    fn struck(&mut self, report: GuardReport) {
+        if !matches!(self.stage, Stage::Running) {
+            return;
+        }
+        self.mishap = report.mishap();
+        if let Some(mishap) = &self.mishap {
+            self.outlet.log(Level::Error, &format!("{} has to end: {mishap}", self.name));
+        }
+        if matches!(report, GuardReport::Lost(_)) {
+            // Where orphans are not adopted, the group is all that can be found.
             let _ = killpg(Pid::from_raw(self.command.pid), Signal::SIGKILL);
         }
-        self.command.guard.wait().await;
+    }
+
+    /// The guard has gone: after its work is done, or because somebody killed it.
+    fn guard_ended(&mut self) {
+        let was_asked = matches!(self.stage, Stage::Stopping(_) | Stage::Ending(_));
+        if matches!(self.stage, Stage::Running) && self.mishap.is_none() {
+            // The launcher has gone as well, and nobody else can end what has lost its guard.
+            let _ = killpg(Pid::from_raw(self.command.pid), Signal::SIGKILL);
+        }
         self.give_up(was_asked);
     }
 
     /// Nothing is left of the command, or nothing more can be done about it.
     fn give_up(&mut self, stopped: bool) {
-        self.end(KILLED, "killed".to_owned(), stopped);
+        let reason = self.mishap.take().unwrap_or_else(|| "killed".to_owned());
+        self.end(KILLED, reason, stopped);
         if let Some(is_gone) = self.is_gone.take() {
             // Nobody may wait.
             let _ = is_gone.send(true);
@@ -238,18 +266,18 @@ impl Supervision {
                 let text = format!("About to gracefully shut down process {}", self.command.pid);
                 self.outlet.log(Level::Debug, &text);
                 self.probing = None;
-                self.command.guard.order(&Order::Stop);
+                self.command.guard.order(&GuardOrder::Stop);
                 self.stage = Stage::Stopping(Timeline::new(Instant::now()));
             }
-            (Wish::Stop, Stage::Ended) => self.command.guard.order(&Order::Stop),
-            (Wish::Kill, Stage::Ended) => self.command.guard.order(&Order::Kill),
+            (Wish::Stop, Stage::Ended) => self.command.guard.order(&GuardOrder::Stop),
+            (Wish::Kill, Stage::Ended) => self.command.guard.order(&GuardOrder::Kill),
             (Wish::Kill, _) => self.kill(),
         }
     }
 
     fn kill(&mut self) {
         self.probing = None;
-        self.command.guard.order(&Order::Kill);
+        self.command.guard.order(&GuardOrder::Kill);
         self.stage = Stage::Ending(Instant::now() + PATIENCE);
     }
 

@@ -1,16 +1,26 @@
-//! The engine's side: how a guard is started.
+//! The engine's side: how the launcher is started, and asked for guards.
 
 use std::{
-    ffi::OsStr,
+    collections::BTreeMap,
+    ffi::{CString, OsStr},
     io::{self, PipeReader, PipeWriter},
-    os::unix::{net::UnixStream, process::CommandExt},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
+    },
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::OnceLock,
+    process::{Child, Command, Stdio},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use super::{Lifetime, NAME, wire::Job};
-use crate::platform::{self, Form};
+use engine_model::path::to_os;
+use nix::errno::Errno;
+
+use super::{
+    Lifetime, NAME,
+    wire::{GuardJob, GuardOrder},
+};
+use crate::platform::{self, Form, descriptors};
 
 /// How guards of this process are started.
 static SETUP: OnceLock<Setup> = OnceLock::new();
@@ -62,58 +72,141 @@ impl Outputs {
     }
 }
 
-/// A guard that waits for its first order.
+/// The launcher of this process, once there is one.
+static LAUNCHER: Mutex<Option<Launcher>> = Mutex::new(None);
+
 #[derive(Debug)]
-pub(crate) struct Spawned<C> {
-    pub(crate) child: C,
-    pub(crate) control: UnixStream,
+struct Launcher {
+    child: Child,
+    requests: UnixStream,
 }
 
-/// Starts a guard in the directory and with the environment that its command is to have; without
-/// an environment, with this process's.
+impl Launcher {
+    fn start() -> io::Result<Self> {
+        let setup = setup();
+        let (requests, theirs) = UnixStream::pair()?;
+        let mut command = Command::new(&setup.program);
+        command.arg0(OsStr::new(NAME.to_str().unwrap_or_default())).arg(setup.form.name());
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self { child: command.spawn()?, requests })
+    }
+
+    /// Waits for a launcher that has gone.
+    fn end(mut self) {
+        // Nothing else is to be known of it.
+        let _ = self.child.wait();
+    }
+}
+
+fn launcher() -> MutexGuard<'static, Option<Launcher>> {
+    LAUNCHER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts the launcher now, as there will be commands.
 ///
 /// # Errors
-/// If it cannot be started, or not there.
-pub(crate) fn spawn<C>(
-    dir: Option<&Path>,
-    env: Option<&[(String, String)]>,
-    outputs: Outputs,
-    spawn: impl FnOnce(Command) -> io::Result<C>,
-) -> io::Result<Spawned<C>> {
-    let setup = setup();
-    let (control, theirs) = UnixStream::pair()?;
-    let mut command = Command::new(&setup.program);
-    command.arg0(OsStr::new(NAME.to_str().unwrap_or_default())).arg(setup.form.name());
-    if let Some(dir) = dir {
-        command.current_dir(dir);
+/// If it cannot be started.
+pub fn prepare() -> io::Result<()> {
+    let mut launcher = launcher();
+    if launcher.is_none() {
+        *launcher = Some(Launcher::start()?);
     }
-    if let Some(env) = env {
-        command.env_clear().envs(env.iter().map(|(name, value)| (name, value)));
-    }
-    let (stdout, stderr) = match outputs {
-        Outputs::Merged(writer) => (writer.try_clone()?, writer),
-        Outputs::Apart(stdout, stderr) => (stdout, stderr),
-    };
-    command.stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
-    command.stdout(stdout).stderr(stderr);
-    Ok(Spawned { child: spawn(command)?, control })
+    Ok(())
 }
 
-impl Job {
+/// A guard without a command, kept for the next one.
+static FREE: Mutex<Option<UnixStream>> = Mutex::new(None);
+
+fn free() -> MutexGuard<'static, Option<UnixStream>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has a guard start a command, and returns the socket to it.
+///
+/// # Errors
+/// If there is no guard, and none can be made.
+pub(crate) fn start(job: GuardJob, outputs: &Outputs) -> io::Result<UnixStream> {
+    let order = GuardOrder::Start(job).encode();
+    let outputs = match outputs {
+        Outputs::Merged(both) => [both.as_fd(), both.as_fd()],
+        Outputs::Apart(stdout, stderr) => [stdout.as_fd(), stderr.as_fd()],
+    };
+    let kept = free().take();
+    if let Some(control) = kept
+        && descriptors::send(&control, &order, &outputs).is_ok()
+    {
+        return Ok(control);
+    }
+    let control = new_guard()?;
+    descriptors::send(&control, &order, &outputs)?;
+    Ok(control)
+}
+
+/// Keeps a guard that has reported to be free. It ends when it is not kept.
+pub(crate) fn keep(control: UnixStream) {
+    *free() = Some(control);
+}
+
+/// Has the launcher make a guard, and returns the socket to it.
+fn new_guard() -> io::Result<UnixStream> {
+    let (control, theirs) = UnixStream::pair()?;
+    let mut launcher = launcher();
+    if let Some(running) = &*launcher {
+        match descriptors::send(&running.requests, &[0], &[theirs.as_fd()]) {
+            // Somebody has killed it; its guards have noticed, too.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            sent => return sent.map(|()| control),
+        }
+    }
+    if let Some(killed) = launcher.take() {
+        killed.end();
+    }
+    let started = launcher.insert(Launcher::start()?);
+    descriptors::send(&started.requests, &[0], &[theirs.as_fd()])?;
+    Ok(control)
+}
+
+impl GuardJob {
     /// What a guard of this process is to start.
     ///
     /// # Errors
     /// If an argument contains a zero byte, which the system cannot pass on.
     pub(crate) fn new(lifetime: Lifetime, program: &str, argv: &[String]) -> io::Result<Self> {
-        if program.contains('\0') || argv.iter().any(|it| it.contains('\0')) {
-            return Err(io::Error::from_raw_os_error(nix::errno::Errno::EINVAL as i32));
-        }
         Ok(Self {
             lifetime,
             has_input: false,
             open_files: setup().open_files,
-            program: program.to_owned(),
-            argv: argv.to_vec(),
+            program: bytes(program)?,
+            argv: argv.iter().map(|it| bytes(it)).collect::<io::Result<_>>()?,
+            dir: None,
+            env: None,
         })
     }
+
+    /// The same in another directory than the engine's.
+    ///
+    /// # Errors
+    /// If its path contains a zero byte.
+    pub(crate) fn in_dir(self, dir: &Path) -> io::Result<Self> {
+        Ok(Self { dir: Some(c_string(dir.as_os_str().as_bytes())?), ..self })
+    }
+
+    /// The same with another environment than the engine's; the last value of a name counts.
+    ///
+    /// # Errors
+    /// If a value contains a zero byte.
+    pub(crate) fn with_env(self, env: &[(String, String)]) -> io::Result<Self> {
+        let env: BTreeMap<&str, &str> = env.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let env = env.into_iter().map(|(name, value)| bytes(&format!("{name}={value}")));
+        Ok(Self { env: Some(env.collect::<io::Result<_>>()?), ..self })
+    }
+}
+
+/// What a text stands for, which may be a path that is not UTF-8.
+fn bytes(text: &str) -> io::Result<CString> {
+    c_string(to_os(text).as_bytes())
+}
+
+fn c_string(bytes: &[u8]) -> io::Result<CString> {
+    CString::new(bytes).map_err(|_| Errno::EINVAL.into())
 }

@@ -1,42 +1,39 @@
 //! A command with everything below it: how it is started, signaled and waited for.
 
 use std::{
-    ffi::OsStr,
     fs::OpenOptions,
-    io::{self, Write},
+    io::{self, PipeWriter, Write},
     os::{
         fd::{AsFd, BorrowedFd},
         unix::process::ExitStatusExt,
     },
-    process::{Child, ChildStdin, ExitStatus, Stdio},
+    process::ExitStatus,
 };
 
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl},
-    sys::{
-        signal::{Signal, kill, killpg},
-        wait::{WaitPidFlag, waitpid},
-    },
+    sys::signal::{Signal, kill, killpg},
     unistd::{self, Pid},
 };
 
 use super::{
     Lifetime,
-    wire::{Job, Report},
+    wire::{GuardJob, GuardReport},
 };
-use crate::platform::{Form, Image, start_in_session};
+use crate::platform::{self, Form, Image};
 
 /// A running command and its descendants.
 #[derive(Debug)]
 pub(super) struct Family {
     form: Form,
     pub(super) lifetime: Lifetime,
-    child: Child,
     /// The main process, which leads the group and the session.
     pub(super) main: Pid,
     /// Whether the main process has ended and was waited for.
     pub(super) has_ended: bool,
+    /// Whether a child of the guard is left, as far as it knows.
+    pub(super) has_children: bool,
     /// What was found below it; only some systems find it again when its parent has ended.
     known: Vec<Pid>,
     input: Input,
@@ -44,25 +41,44 @@ pub(super) struct Family {
 
 impl Family {
     /// Starts a command; the guard gives up its own copies of the outputs.
-    pub(super) fn start(job: &Job, form: Form) -> io::Result<Self> {
-        let image = Image::new(OsStr::new(&job.program), &job.argv)?;
-        let stdin = if job.has_input { Stdio::piped() } else { Stdio::null() };
-        let mut child = start_in_session(image, form, stdin, job.open_files)?;
-        let main = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
-        let input = Input::new(child.stdin.take());
+    pub(super) fn start(job: GuardJob, form: Form) -> io::Result<Self> {
+        if let Some(dir) = &job.dir {
+            unistd::chdir(dir.as_c_str())?;
+        }
+        platform::restore_open_files(job.open_files);
+        let image = Image::new(job.program, job.argv, job.env);
+        let (reader, writer) = if job.has_input {
+            let (reader, writer) = io::pipe()?;
+            (Some(reader), Some(writer))
+        } else {
+            (None, None)
+        };
+        let main = platform::start_in_session(&image, reader.as_ref())?;
         let_go();
-        let lifetime = job.lifetime;
-        Ok(Self { form, lifetime, child, main, has_ended: false, known: Vec::new(), input })
+        Ok(Self {
+            form,
+            lifetime: job.lifetime,
+            main,
+            has_ended: false,
+            has_children: true,
+            known: Vec::new(),
+            input: Input::new(writer),
+        })
     }
 
     /// Waits for all that has ended, and tells how the main process has, the first time.
-    pub(super) fn reap(&mut self) -> Option<Report> {
-        let ended = if self.has_ended { None } else { self.child.try_wait().unwrap_or_default() };
-        for orphan in self.form.children().into_iter().filter(|it| *it != self.main) {
-            // It may still run; what has become of it matters to nobody.
-            let _ = waitpid(orphan, Some(WaitPidFlag::WNOHANG));
-        }
-        let status = ended?;
+    pub(super) fn reap(&mut self) -> Option<GuardReport> {
+        let mut ended = None;
+        self.has_children = loop {
+            match platform::wait_for_any() {
+                Ok(Some((pid, status))) if pid == self.main => ended = Some(status),
+                // What has become of an orphan matters to nobody.
+                Ok(Some(_)) | Err(Errno::EINTR) => {}
+                Ok(None) => break true,
+                Err(_) => break false,
+            }
+        };
+        let status = ended.filter(|_| !self.has_ended)?;
         self.has_ended = true;
         if self.lifetime != Lifetime::Call {
             // The group may be empty.
@@ -90,10 +106,14 @@ impl Family {
 
     /// Whether nothing is left.
     pub(super) fn is_gone(&mut self) -> bool {
-        if self.has_ended {
-            self.look();
+        if !self.has_ended {
+            return false;
         }
-        self.has_ended && self.known.is_empty()
+        if self.form.adopts_orphans() {
+            return !self.has_children;
+        }
+        self.look();
+        self.known.is_empty()
     }
 
     /// Finds what is left, as far as the system tells.
@@ -133,10 +153,10 @@ fn let_go() {
     let _ = unistd::chdir("/");
 }
 
-fn report(status: ExitStatus) -> Report {
+fn report(status: ExitStatus) -> GuardReport {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Report::Exited(code),
-        (None, signal) => Report::Signaled {
+        (Some(code), _) => GuardReport::Exited(code),
+        (None, signal) => GuardReport::Signaled {
             signal: signal.unwrap_or_default(),
             core_dumped: status.core_dumped(),
         },
@@ -146,13 +166,13 @@ fn report(status: ExitStatus) -> Report {
 /// What the command has not read yet; the caller holds it in memory anyway.
 #[derive(Debug)]
 struct Input {
-    pipe: Option<ChildStdin>,
+    pipe: Option<PipeWriter>,
     unwritten: Vec<u8>,
     is_complete: bool,
 }
 
 impl Input {
-    fn new(pipe: Option<ChildStdin>) -> Self {
+    fn new(pipe: Option<PipeWriter>) -> Self {
         if let Some(pipe) = &pipe {
             // Should it block, orders would wait; pipes can always be set so.
             let _ = fcntl(pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK));

@@ -3,12 +3,9 @@
 use std::{collections::BTreeMap, io, sync::Arc};
 
 use bytes::Bytes;
+use engine_api::log::{BuildEvent, Fields, Level, Segment, Span};
 
-use super::{
-    fair,
-    segment::{BuildEvent, Fields, Level, Segment, Span},
-    spill::Slot,
-};
+use super::{fair, spill::Slot};
 
 /// The most bytes a block holds.
 pub(super) const BLOCK: usize = 64 * 1024;

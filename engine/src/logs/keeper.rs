@@ -43,7 +43,7 @@ fn run(wake: &Receiver<()>, inner: &Weak<Inner>) {
             return;
         }
         let Some(inner) = inner.upgrade() else { return };
-        look_again = inner.lock().release_held(Some(Instant::now()));
+        look_again = inner.lock().release_due(Instant::now());
         inner.changed.notify_waiters();
         inner.spill();
     }
@@ -51,7 +51,7 @@ fn run(wake: &Receiver<()>, inner: &Weak<Inner>) {
 
 impl Inner {
     /// Moves blocks to disk until the rest fits into memory.
-    fn spill(&self) {
+    pub(super) fn spill(&self) {
         loop {
             let (spill, block) = {
                 let state = self.lock();
@@ -66,8 +66,10 @@ impl Inner {
             if self.spill_block(&spill, &block).is_none() {
                 // A disk that does not work is given up; what is on it can still be tried to read.
                 self.lock().spill = None;
+                self.moved.notify_waiters();
                 return;
             }
+            self.moved.notify_waiters();
         }
     }
 

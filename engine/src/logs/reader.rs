@@ -5,10 +5,11 @@ use std::{
     sync::Arc,
 };
 
+use engine_api::log::Filter;
+
 use super::{
     Checkpoint, Inner, LogStore, Segment,
     block::{Block, Missing, segments},
-    filter::Filter,
     state::LateScrub,
 };
 
@@ -34,7 +35,7 @@ impl Gap {
 
 /// Some segments in order.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub struct SegmentBatch {
     /// What is missing before or between them.
     pub gap: Option<Gap>,
     /// The segments.
@@ -53,7 +54,7 @@ pub struct Reader {
 
 enum Found {
     Nothing,
-    Unfinished(Batch),
+    Unfinished(SegmentBatch),
     Block(Arc<Block>, Option<LateScrub>),
 }
 
@@ -78,7 +79,7 @@ impl Reader {
     }
 
     /// The next segments; waits until there are some.
-    pub async fn next(&mut self) -> Batch {
+    pub async fn next(&mut self) -> SegmentBatch {
         let inner = Arc::clone(&self.inner);
         loop {
             let mut changed = std::pin::pin!(inner.changed.notified());
@@ -92,7 +93,7 @@ impl Reader {
     }
 
     /// The next segments, if there are any now.
-    pub fn try_next(&mut self) -> Option<Batch> {
+    pub fn try_next(&mut self) -> Option<SegmentBatch> {
         loop {
             let (block, scrub) = match self.find() {
                 Found::Nothing => return None,
@@ -103,7 +104,10 @@ impl Reader {
             let batch = if self.wants(&block) {
                 read(&block, scrub.as_ref(), from)
             } else {
-                Batch { gap: gap(from, block.start, &block.missing, 0), segments: Vec::new() }
+                SegmentBatch {
+                    gap: gap(from, block.start, &block.missing, 0),
+                    segments: Vec::new(),
+                }
             };
             if batch.gap.is_some() || !batch.segments.is_empty() {
                 return Some(batch);
@@ -124,7 +128,7 @@ impl Reader {
         let missing = last.index + 1 - self.next - segments.len() as u64;
         let gap = gap(self.next, start, &state.tail.missing, missing);
         self.next = last.index + 1;
-        Found::Unfinished(Batch { gap, segments })
+        Found::Unfinished(SegmentBatch { gap, segments })
     }
 
     fn wants(&self, block: &Block) -> bool {
@@ -135,7 +139,7 @@ impl Reader {
 }
 
 /// Reads the segments of a block from an index on. What cannot be read is missing.
-fn read(block: &Block, scrub: Option<&LateScrub>, from: u64) -> Batch {
+fn read(block: &Block, scrub: Option<&LateScrub>, from: u64) -> SegmentBatch {
     let bytes = block.load().unwrap_or_default();
     let mut segments: Vec<Segment> =
         segments(&bytes, &block.shares).filter(|it| it.index >= from).collect();
@@ -143,7 +147,7 @@ fn read(block: &Block, scrub: Option<&LateScrub>, from: u64) -> Batch {
         scrub.apply(&mut segments);
     }
     let missing = (block.end - from.max(block.start)).saturating_sub(segments.len() as u64);
-    Batch { gap: gap(from, block.start, &block.missing, missing), segments }
+    SegmentBatch { gap: gap(from, block.start, &block.missing, missing), segments }
 }
 
 /// What is missing for a reader that comes from an index; who it belonged to is known for whole blocks only.

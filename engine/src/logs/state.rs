@@ -8,17 +8,21 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use engine_api::log::{Fields, Level, Span, micros};
+
 use super::{
     Options, Segment,
     block::{Block, Builder, Data, Head, MAX_TEXT},
     fair::{self, Compacted, Totals},
     scrub::Scrubber,
-    segment::{Fields, Level, Span, micros},
     spill::{Slot, Spill},
 };
 
-/// How long the possible beginning of a secret is held back.
-const HOLD: Duration = Duration::from_millis(30);
+/// How long the possible beginning of a secret is held back: a few bytes are mostly something else.
+const HOLD_FEW: Duration = Duration::from_millis(30);
+const HOLD: Duration = Duration::from_secs(2);
+/// Fewer bytes are few.
+const FEW: usize = 4;
 /// Warnings remembered of one span.
 const MAX_WARNINGS: usize = 100;
 
@@ -45,12 +49,18 @@ struct Held {
     text: String,
     /// Whether it begins where a message began.
     begins: bool,
-    until: Instant,
+    since: Instant,
+}
+
+impl Held {
+    fn until(&self) -> Instant {
+        self.since + if self.text.len() < FEW { HOLD_FEW } else { HOLD }
+    }
 }
 
 /// Everything the log holds.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct LogState {
     memory_limit: usize,
     /// Where blocks go that do not fit into memory.
     pub(super) spill: Option<Arc<Spill>>,
@@ -59,6 +69,8 @@ pub(super) struct State {
     totals: Totals,
     /// Bytes of finished blocks in memory.
     memory: usize,
+    /// Whether the disk took nothing for so long that nobody waits for it.
+    is_stalled: bool,
     spans: HashMap<Box<str>, Weak<Span>>,
     warnings: HashMap<Arc<Span>, Vec<String>>,
     next: u64,
@@ -68,7 +80,7 @@ pub(super) struct State {
     held: Vec<Held>,
 }
 
-impl State {
+impl LogState {
     pub(super) fn new(options: &Options, spill: Option<Arc<Spill>>) -> Self {
         Self {
             memory_limit: options.memory_bytes,
@@ -77,6 +89,7 @@ impl State {
             tail: Builder::default(),
             totals: Totals::new(),
             memory: 0,
+            is_stalled: false,
             spans: HashMap::new(),
             warnings: HashMap::new(),
             next: 0,
@@ -144,30 +157,20 @@ impl State {
                 fields: message.fields.clone(),
                 text: text[cut..].to_owned(),
                 begins: begins && cut == 0,
-                until: Instant::now() + HOLD,
+                since: before.filter(|_| cut == 0).map_or_else(Instant::now, |it| it.since),
             });
         }
     }
 
-    /// The held text that a message continues. Other held text of the resource is stored, so that its order stays.
+    /// The held text that a message continues. Other held text of the span is stored, so that its order stays.
     fn take_held(&mut self, message: &Message<'_>) -> Option<Held> {
-        let mut continued = None;
-        let mut at = 0;
-        while at < self.held.len() {
-            let held = &self.held[at];
-            if held.span.resource != message.span.resource {
-                at += 1;
-                continue;
-            }
-            let held = self.held.remove(at);
-            let same = Arc::ptr_eq(&held.span, message.span) && held.level == message.level;
-            if same && held.fields == *message.fields {
-                continued = Some(held);
-            } else {
-                self.release(&held);
-            }
+        let at = self.held.iter().position(|it| Arc::ptr_eq(&it.span, message.span))?;
+        let held = self.held.remove(at);
+        if held.level == message.level && held.fields == *message.fields {
+            return Some(held);
         }
-        continued
+        self.release(&held);
+        None
     }
 
     fn release(&mut self, held: &Held) {
@@ -176,14 +179,27 @@ impl State {
         self.store(&Message { span, time, level, fields, text: &scrubber.scrub(text) }, begins);
     }
 
-    /// Stores text that was held long enough, or all of it; returns when to look again.
-    pub(super) fn release_held(&mut self, now: Option<Instant>) -> Option<Instant> {
-        let due = |it: &mut Held| now.is_none_or(|now| it.until <= now);
-        let due: Vec<Held> = self.held.extract_if(.., due).collect();
+    /// Stores text that was held long enough, and returns when to look again.
+    pub(super) fn release_due(&mut self, now: Instant) -> Option<Instant> {
+        self.release_if(|it| it.until() <= now);
+        self.held.iter().map(Held::until).min()
+    }
+
+    /// Stores the text that is held of a span.
+    pub(super) fn release_span(&mut self, span: &Arc<Span>) {
+        self.release_if(|it| Arc::ptr_eq(&it.span, span));
+    }
+
+    /// Stores all text that is held.
+    pub(super) fn release_all(&mut self) {
+        self.release_if(|_| true);
+    }
+
+    fn release_if(&mut self, is_due: impl Fn(&Held) -> bool) {
+        let due: Vec<Held> = self.held.extract_if(.., |it| is_due(it)).collect();
         for held in &due {
             self.release(held);
         }
-        self.held.iter().map(|it| it.until).min()
     }
 
     /// Whether something is held back.
@@ -253,9 +269,20 @@ impl State {
         self.spill.is_some() && self.memory > self.memory_limit
     }
 
-    /// Above this, segments are dropped: without a disk at once, otherwise when the disk is too slow.
+    /// Whether those who can wait should do so until blocks have gone to disk.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.spill.is_some() && self.memory > self.memory_limit * 2 && !self.is_stalled
+    }
+
+    /// Notes that the disk takes nothing; that is forgotten with the next block it takes.
+    pub(super) fn disk_stalls(&mut self) {
+        self.is_stalled = true;
+    }
+
+    /// Above this, segments are dropped: without a disk at once, otherwise when those write who cannot wait, or the
+    /// disk is stalled.
     fn hard_limit(&self) -> usize {
-        if self.spill.is_some() { self.memory_limit * 2 } else { self.memory_limit }
+        if self.spill.is_some() { self.memory_limit * 4 } else { self.memory_limit }
     }
 
     fn shrink_memory(&mut self) {
@@ -312,6 +339,7 @@ impl State {
 
     /// Notes that a block is on disk now, unless it is gone.
     pub(super) fn spilled(&mut self, block: &Arc<Block>, slot: Slot) {
+        self.is_stalled = false;
         let Some(place) = self.blocks.iter_mut().find(|it| Arc::ptr_eq(it, block)) else { return };
         self.memory -= block.len();
         *place = Arc::new(Block { data: Data::Disk(Arc::new(slot)), ..Block::clone(block) });

@@ -7,14 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use engine_api::log::{Filter, Formatter, Lines};
 use tokio::sync::oneshot;
 
 use super::{
     Checkpoint, LogStore,
-    filter::Filter,
-    format::Formatter,
-    lines::Lines,
-    reader::{Batch, Reader},
+    reader::{Reader, SegmentBatch},
 };
 
 /// How long output is gathered after some was written: a flood of lines wakes us 200 times a second, not 50,000.
@@ -132,7 +130,7 @@ impl<W: Write> Terminal<W> {
         self.flush()
     }
 
-    fn print(&mut self, batch: &Batch) {
+    fn print(&mut self, batch: &SegmentBatch) {
         let missing = batch.gap.as_ref().map_or(0, |it| it.of(self.lines.filter()));
         let missing = self.missing.add(missing, Instant::now());
         self.tell_missing(missing);

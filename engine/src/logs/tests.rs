@@ -3,11 +3,12 @@
 use std::{
     fmt::Write,
     thread,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use super::*;
 
+mod crowded;
 mod formatted;
 mod kept;
 mod scrubbed;
@@ -32,7 +33,7 @@ fn settle(store: &LogStore) {
 }
 
 /// Everything that is there from a place on.
-fn all(store: &LogStore, from: Checkpoint) -> Vec<Batch> {
+fn all(store: &LogStore, from: Checkpoint) -> Vec<SegmentBatch> {
     let mut reader = store.reader(from);
     std::iter::from_fn(|| reader.try_next()).collect()
 }

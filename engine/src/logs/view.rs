@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use engine_api::log::{BuildEvent, MicroTimes, Segment, Span};
 use serde::Serialize;
 
-use super::{
-    Checkpoint, LogStore,
-    segment::{BuildEvent, Segment, Span},
-    time::MicroTimes,
-};
+use super::{Checkpoint, LogStore};
 
 /// About how much a list holds; of more, the newest is taken.
 const MAX_BYTES: usize = 8 << 20;

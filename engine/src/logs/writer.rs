@@ -2,11 +2,9 @@
 
 use std::{borrow::Cow, sync::Arc, time::SystemTime};
 
-use super::{
-    LogStore,
-    segment::{BuildEvent, Fields, Level, Span},
-    state::Message,
-};
+use engine_api::log::{BuildEvent, Fields, Level, Span};
+
+use super::{LogStore, state::Message};
 
 /// Writes what one span says; cheap to clone, and never waits for readers or disks.
 #[derive(Clone, Debug)]
@@ -43,6 +41,16 @@ impl LogWriter {
     #[must_use]
     pub fn with_fields(&self, fields: Fields) -> Self {
         Self { store: self.store.clone(), span: Arc::clone(&self.span), fields }
+    }
+
+    /// Waits until there is room for more; see [`LogStore::room`].
+    pub async fn room(&self) {
+        self.store.room().await;
+    }
+
+    /// Stores what is held back of the span's text, as nothing more will come.
+    pub fn flush(&self) {
+        self.store.flush_span(&self.span);
     }
 
     /// Writes text as it is; it may be a part of a line, or many lines.

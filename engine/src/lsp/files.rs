@@ -1,4 +1,4 @@
-//! The files that an editor has open, and those around them.
+//! The files that are open in the editor, and those around them.
 
 use std::{
     cell::RefCell,
@@ -12,7 +12,7 @@ use std::{
 use builtins::{
     extension,
     host::OsHost,
-    language::{self, Declared, Document, Files, Module},
+    lsp::{self, Declared, Document, Files, Module, NoModule},
 };
 
 use super::Shared;
@@ -24,7 +24,7 @@ pub(super) struct OpenFiles {
     /// Files that others load, as long as they stay as they are.
     read: RefCell<HashMap<PathBuf, (Option<SystemTime>, Shared)>>,
     /// Where extensions are; nothing has to be asked twice.
-    extensions: RefCell<HashMap<String, Result<String, String>>>,
+    extensions: RefCell<HashMap<String, Result<String, NoModule>>>,
 }
 
 impl OpenFiles {
@@ -44,11 +44,11 @@ impl OpenFiles {
         self.open.iter().map(|(path, it)| (path.clone(), Arc::clone(it))).collect()
     }
 
-    fn document(&self, path: &Path) -> Result<Shared, String> {
+    fn document(&self, path: &Path) -> Result<Shared, NoModule> {
         if let Some(open) = self.open.get(path) {
             return Ok(Arc::clone(open));
         }
-        let problem = |error: std::io::Error| format!("{}: {error}", path.display());
+        let problem = |error: std::io::Error| NoModule(format!("{}: {error}", path.display()));
         let changed = fs::metadata(path).map_err(problem)?.modified().ok();
         if let Some((since, known)) = self.read.borrow().get(path)
             && *since == changed
@@ -62,25 +62,27 @@ impl OpenFiles {
     }
 
     /// The Tiltfile of an extension, where the file that loads it says it is.
-    fn extension(&self, from: &Path, name: &str) -> Result<String, String> {
+    fn extension(&self, from: &Path, name: &str) -> Result<String, NoModule> {
         let document = self.document(from).ok();
-        match document.and_then(|it| language::declared(&it, name)) {
+        match document.and_then(|it| lsp::declared(&it, name)) {
             Some(Declared::In { url, subpath, path }) => {
                 let host = OsHost::from_process(Box::new(|_, _| {}));
                 let project = from.parent().unwrap_or(Path::new("/")).to_string_lossy();
                 extension::declared_tiltfile(&host, &project, &url, &subpath, &path)
+                    .map_err(|why| NoModule(why.to_string()))
             }
             Some(Declared::Default(path)) => self.standard_extension(&path),
             Some(Declared::Open) | None => self.standard_extension(name),
         }
     }
 
-    fn standard_extension(&self, name: &str) -> Result<String, String> {
+    fn standard_extension(&self, name: &str) -> Result<String, NoModule> {
         if let Some(known) = self.extensions.borrow().get(name) {
             return known.clone();
         }
         let host = OsHost::from_process(Box::new(|_, _| {}));
-        let found = extension::extension_tiltfile(&host, name);
+        let found =
+            extension::extension_tiltfile(&host, name).map_err(|why| NoModule(why.to_string()));
         if found.is_ok() {
             self.extensions.borrow_mut().insert(name.to_owned(), found.clone());
         }
@@ -89,7 +91,7 @@ impl OpenFiles {
 }
 
 impl Files for OpenFiles {
-    fn module(&self, from: &Path, name: &str) -> Result<Module, String> {
+    fn module(&self, from: &Path, name: &str) -> Result<Module, NoModule> {
         let path = match name.strip_prefix("ext://") {
             Some(extension) => PathBuf::from(self.extension(from, extension)?),
             None => clean(&from.parent().unwrap_or(Path::new("/")).join(name)),
@@ -114,5 +116,5 @@ impl Files for OpenFiles {
 
 /// A path without dots in it, as editors write it.
 fn clean(path: &Path) -> PathBuf {
-    PathBuf::from(builtins::golang::path::clean(&path.to_string_lossy()))
+    PathBuf::from(engine_formats::golang::path::clean(&path.to_string_lossy()))
 }

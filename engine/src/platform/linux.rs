@@ -1,11 +1,8 @@
-//! What only Linux has: subreapers, `/proc` and parent death signals.
+//! What only Linux has: subreapers and `/proc`.
 
 use std::{ffi::CStr, fs};
 
-use nix::{
-    sys::{prctl, signal::Signal},
-    unistd::Pid,
-};
+use nix::{sys::prctl, unistd::Pid};
 
 /// What Go calls the signals from 1 on.
 pub(super) const SIGNALS: [&str; 31] = [
@@ -50,11 +47,6 @@ pub(super) fn adopt_orphans() {
 pub(super) fn set_process_name(name: &CStr) {
     // Only tools that look for names care.
     let _ = prctl::set_name(name);
-}
-
-pub(super) fn die_with_parent() {
-    // The guard kills it in any case, unless it is killed itself.
-    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
 }
 
 /// The children of a process; those that end while they are read may hide others.

@@ -1,16 +1,33 @@
-//! Starts a program as the leader of a session of its own.
+//! Makes processes: copies of this one, and programs that lead a session of their own.
 
 use std::{
-    convert::Infallible,
-    ffi::{CString, OsStr},
-    io,
-    os::unix::{ffi::OsStrExt, process::CommandExt},
-    process::{Child, Command, Stdio},
+    ffi::CString,
+    io::{self, PipeReader},
+    os::{
+        fd::AsRawFd,
+        unix::{ffi::OsStringExt, process::ExitStatusExt},
+    },
+    process::ExitStatus,
 };
 
-use nix::unistd::{execve, setsid};
+use nix::{
+    errno::Errno,
+    fcntl::OFlag,
+    libc,
+    spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn},
+    sys::{
+        signal::{SigSet, Signal},
+        stat::Mode,
+    },
+    unistd::{ForkResult, Pid, fork},
+};
 
-use super::{Form, limits};
+/// The flag with which a program is started in a session of its own.
+#[cfg(target_os = "linux")]
+const SETSID: libc::c_int = libc::POSIX_SPAWN_SETSID as libc::c_int;
+/// The flag with which a program is started in a session of its own, on macOS.
+#[cfg(not(target_os = "linux"))]
+const SETSID: libc::c_int = 0x400;
 
 /// What a process becomes.
 #[derive(Debug)]
@@ -21,52 +38,67 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// A program with its arguments and the environment of this process.
-    ///
-    /// # Errors
-    /// If something contains a zero byte, which the system cannot pass on.
-    pub(crate) fn new<S: AsRef<OsStr>>(program: &OsStr, argv: &[S]) -> io::Result<Self> {
-        let text = |it: &OsStr| CString::new(it.as_bytes()).map_err(io::Error::from);
-        let env = std::env::vars_os().map(|(mut name, value)| {
-            name.push("=");
-            name.push(value);
-            text(&name)
-        });
-        Ok(Self {
-            path: text(program)?,
-            argv: argv.iter().map(|it| text(it.as_ref())).collect::<io::Result<_>>()?,
-            env: env.collect::<io::Result<_>>()?,
-        })
-    }
-
-    /// Becomes it, without the help of a shell that `execvp` would ask for.
-    fn exec(&self) -> io::Result<Infallible> {
-        Ok(execve(&self.path, &self.argv, &self.env)?)
+    /// A program with its arguments, and its environment or that of this process.
+    pub(crate) fn new(path: CString, argv: Vec<CString>, env: Option<Vec<CString>>) -> Self {
+        Self { path, argv, env: env.unwrap_or_else(own_env) }
     }
 }
 
-/// Starts a program in a session of its own, with the outputs of this process.
+fn own_env() -> Vec<CString> {
+    let text = |(mut name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        name.push("=");
+        name.push(value);
+        // What the system has passed on has no zero byte.
+        CString::new(name.into_vec()).ok()
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
+/// Makes a copy of this process, and returns its id; nothing in the copy.
+///
+/// # Errors
+/// If there are too many processes.
+#[expect(unsafe_code, reason = "nothing else makes a process without starting a program")]
+pub(crate) fn copy_process() -> io::Result<Option<Pid>> {
+    // SAFETY: only the launcher calls this. It has one thread, so no lock, not even that of the
+    // allocator, can be held by a thread that the copy lacks.
+    Ok(match unsafe { fork() }? {
+        ForkResult::Parent { child } => Some(child),
+        ForkResult::Child => None,
+    })
+}
+
+/// Starts a program in a session of its own, with the outputs of this process, and an input or none.
+/// It is not run by a shell, whatever it is.
 ///
 /// # Errors
 /// If it cannot be started, with the reason of the system.
-#[expect(unsafe_code, reason = "only a hook between fork and exec can make a session")]
-pub(crate) fn start_in_session(
-    image: Image,
-    form: Form,
-    stdin: Stdio,
-    open_files: Option<u64>,
-) -> io::Result<Child> {
-    // The name is never used: the hook becomes the program, or fails.
-    let mut command = Command::new("/");
-    command.stdin(stdin);
-    let hook = move || {
-        setsid()?;
-        form.die_with_parent();
-        limits::restore_open_files(open_files);
-        match image.exec()? {}
-    };
-    // SAFETY: only guards call this. They have one thread, so no lock, not even that of the
-    // allocator, can be held by a thread that the fork leaves behind.
-    unsafe { command.pre_exec(hook) };
-    command.spawn()
+pub(crate) fn start_in_session(image: &Image, input: Option<&PipeReader>) -> io::Result<Pid> {
+    let mut files = PosixSpawnFileActions::init()?;
+    match input {
+        Some(input) => files.add_dup2(input.as_raw_fd(), libc::STDIN_FILENO)?,
+        None => files.add_open(libc::STDIN_FILENO, c"/dev/null", OFlag::O_RDONLY, Mode::empty())?,
+    }
+    let mut attributes = PosixSpawnAttr::init()?;
+    let in_session = PosixSpawnFlags::from_bits_retain(SETSID);
+    let with_signals =
+        PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
+    attributes.set_flags(in_session | with_signals)?;
+    // The Rust runtime ignores it, which programs would inherit.
+    attributes.set_sigdefault(&Signal::SIGPIPE.into())?;
+    attributes.set_sigmask(&SigSet::empty())?;
+    let started = posix_spawn(image.path.as_c_str(), &files, &attributes, &image.argv, &image.env);
+    Ok(started?)
+}
+
+/// A child that has ended and was not waited for yet; nothing if all of them run.
+///
+/// # Errors
+/// `ECHILD` if there are no children.
+#[expect(unsafe_code, reason = "the library fails for signals that it has no name for")]
+pub(crate) fn wait_for_any() -> nix::Result<Option<(Pid, ExitStatus)>> {
+    let mut status = 0;
+    // SAFETY: the system writes nothing but the status, which lives longer than the call.
+    let pid = Errno::result(unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) })?;
+    Ok((pid > 0).then(|| (Pid::from_raw(pid), ExitStatus::from_raw(status))))
 }

@@ -1,5 +1,7 @@
 //! What the prompt says.
 
+use crate::server::PageAddress;
+
 /// What the menu shows.
 #[derive(Clone, Debug, Default)]
 pub struct Menu {
@@ -10,7 +12,7 @@ pub struct Menu {
     /// What was logged while the engine started; the first two lines may be among it.
     pub notes: String,
     /// The web page, if there is one.
-    pub url: Option<String>,
+    pub page: Option<PageAddress>,
 }
 
 impl Menu {
@@ -28,7 +30,7 @@ impl Menu {
         if !notes.is_empty() {
             out.push('\n');
         }
-        if self.url.is_some() {
+        if self.page.is_some() {
             out.push_str("(space) to open the browser\n");
         }
         out.push_str("(s) to stream logs (--stream=true)\n");

@@ -9,7 +9,7 @@ fn menu() -> Menu {
         greeting: "Tilt started on http://localhost:10350/".to_owned(),
         version: "v0.37.6, built 2026-07-29".to_owned(),
         notes: String::new(),
-        url: Some("http://localhost:10350/".to_owned()),
+        page: Some(PageAddress::new("localhost", "127.0.0.1:10350".parse().unwrap())),
     }
 }
 
@@ -33,7 +33,7 @@ fn the_menu_shows_what_was_logged_at_first() {
         greeting: "Tilt started (without browser UI)".to_owned(),
         notes: "Tilt started (without browser UI)\nv0.37.6, built 2026-07-29\nbeware\n\n"
             .to_owned(),
-        url: None,
+        page: None,
         ..menu()
     };
     expect![[r#"

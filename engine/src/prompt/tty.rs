@@ -17,13 +17,6 @@ use tokio::sync::mpsc;
 
 use super::Key;
 
-/// What opens pages, best first.
-#[cfg(target_os = "macos")]
-pub(super) const BROWSERS: &[&str] = &["open"];
-/// What opens pages, best first.
-#[cfg(not(target_os = "macos"))]
-pub(super) const BROWSERS: &[&str] = &["xdg-open", "x-www-browser", "www-browser"];
-
 /// Keys that wait to be answered; who presses more of them has to press them again.
 const MAX_WAITING: usize = 16;
 
@@ -41,12 +34,12 @@ pub fn restore() {
 
 /// Reads keys in a thread, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct KeyReader {
     stop: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Keys {
+impl KeyReader {
     /// Takes over the terminal that controls this process.
     pub(super) fn read() -> io::Result<(Self, mpsc::Receiver<Key>)> {
         let tty = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
@@ -63,7 +56,7 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
+impl Drop for KeyReader {
     fn drop(&mut self) {
         // The thread sees that the other end is closed.
         self.stop = None;

@@ -1,5 +1,6 @@
 //! How servers ask the loop for something.
 
+use engine_core::TriggerRefused;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -36,6 +37,11 @@ pub enum Request {
         /// The state.
         reply: oneshot::Sender<Value>,
     },
+    /// What runs, as `dump tasks` prints it.
+    Tasks {
+        /// All tasks.
+        reply: oneshot::Sender<Value>,
+    },
     /// Why a resource last ran, or what it waits for.
     Explain {
         /// Its name.
@@ -53,20 +59,6 @@ pub enum Request {
         /// The answer.
         reply: oneshot::Sender<Value>,
     },
-}
-
-/// Why a resource is not updated.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TriggerRefused {
-    /// No resource has the name.
-    #[error("resource \"{0}\" does not exist")]
-    Unknown(String),
-    /// It is disabled.
-    #[error("resource \"{0}\" is currently disabled")]
-    Disabled(String),
-    /// The engine is ending.
-    #[error("the engine is shutting down")]
-    Ending,
 }
 
 /// Asks the loop; cheap to clone.
@@ -122,6 +114,11 @@ impl Handle {
     /// The whole state.
     pub async fn dump(&self) -> Value {
         self.ask(|reply| Request::Dump { reply }).await.unwrap_or_default()
+    }
+
+    /// What runs.
+    pub async fn tasks(&self) -> Value {
+        self.ask(|reply| Request::Tasks { reply }).await.unwrap_or_default()
     }
 
     /// Why a resource last ran, or what it waits for.

@@ -2,6 +2,7 @@
 
 use engine_core::Time;
 use engine_model::GoDuration;
+use engine_view::{declare::DeclareSettings, dump::EngineInfo};
 
 use crate::exec::env::Colors;
 
@@ -41,4 +42,22 @@ pub struct Settings {
     pub forwards_ports: bool,
     /// Where to remember which images were built from what.
     pub image_memory: Option<std::path::PathBuf>,
+}
+
+impl Settings {
+    /// What objects say about it.
+    pub(super) fn declare(&self) -> DeclareSettings<'_> {
+        DeclareSettings {
+            is_ci: self.mode == Mode::Ci,
+            tiltfile: &self.tiltfile,
+            context: self.context.as_deref(),
+            namespace: self.namespace.as_deref(),
+        }
+    }
+
+    /// What the engine is, for those who ask.
+    pub(super) fn info(&self) -> EngineInfo<'_> {
+        let version = builtins::COMPATIBLE_VERSION;
+        EngineInfo { version, started: self.started, tiltfile: &self.tiltfile }
+    }
 }

@@ -1,26 +1,22 @@
 //! The file where clients find the API servers of all instances of a user: a kubeconfig with one context each.
 
 use std::{
-    env,
-    fs::{self, File},
-    io::{self, Write},
+    env, fs, io,
     net::{SocketAddr, TcpStream},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use base64::Engine as _;
+use engine_files::{dev_dir, private};
 use serde_json::{Map, Value, json};
-
-use crate::dev_dir;
 
 /// How long a server on this machine may take to answer before it counts as alive.
 const PROBE: Duration = Duration::from_millis(50);
 
 /// Where one instance is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct InstanceEntry {
     /// Name of the instance.
     pub instance: String,
     /// Address of the API server.
@@ -64,7 +60,7 @@ pub fn path() -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// If the file cannot be read or written.
-pub fn add(path: &Path, entry: &Entry) -> io::Result<()> {
+pub fn add(path: &Path, entry: &InstanceEntry) -> io::Result<()> {
     edit(path, |config| {
         let stale: Vec<String> = servers(config)
             .into_iter()
@@ -92,7 +88,7 @@ pub fn add(path: &Path, entry: &Entry) -> io::Result<()> {
 ///
 /// # Errors
 /// If the file cannot be read or written.
-pub fn remove(path: &Path, entry: &Entry) -> io::Result<()> {
+pub fn remove(path: &Path, entry: &InstanceEntry) -> io::Result<()> {
     edit(path, |config| {
         if servers(config).contains(&(entry.instance.clone(), entry.server.clone())) {
             drop_entry(config, &entry.instance);
@@ -140,18 +136,24 @@ fn push(config: &mut Map<String, Value>, list: &str, item: Value) {
     }
 }
 
-/// Changes the file while no other instance does.
+/// Changes the file, or says why it cannot be changed and what to do about it.
 fn edit(path: &Path, change: impl FnOnce(&mut Map<String, Value>)) -> io::Result<()> {
+    edit_locked(path, change)
+        .map_err(|error| dev_dir::way_out("write", path, &error, "TILT_CONFIG"))
+}
+
+/// Changes the file while no other instance does.
+fn edit_locked(path: &Path, change: impl FnOnce(&mut Map<String, Value>)) -> io::Result<()> {
     if let Some(dir) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o755).create(dir)?;
+        private::create_dir(dir)?;
     }
-    let _lock = lock(path)?;
+    let _lock = private::lock(&lock_of(path))?;
     let old = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error),
     };
-    let mut config = match builtins::yaml::decode_v2(&old) {
+    let mut config = match engine_formats::yaml::decode_v2(&old) {
         Ok(Value::Object(map)) => map,
         // An empty file is fine; one that cannot be read is of no use to anybody.
         _ => Map::new(),
@@ -165,28 +167,15 @@ fn edit(path: &Path, change: impl FnOnce(&mut Map<String, Value>)) -> io::Result
     for list in ["clusters", "contexts", "users"] {
         config.entry(list).or_insert(json!([]));
     }
-    let text = builtins::yaml::emit::emit_v2(&Value::Object(config)).map_err(io::Error::other)?;
-    replace(path, text.as_bytes())
+    let text =
+        engine_formats::yaml::emit::emit_v2(&Value::Object(config)).map_err(io::Error::other)?;
+    private::write(path, text.as_bytes())
 }
 
-/// Waits for the lock of the file, which its holder may lose only by ending.
-fn lock(path: &Path) -> io::Result<File> {
+fn lock_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
-    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(name)?;
-    file.lock()?;
-    Ok(file)
-}
-
-/// Replaces the file in one step, so that no client reads half of it.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}", std::process::id()));
-    let partial = PathBuf::from(name);
-    let mut file =
-        File::options().create(true).truncate(true).write(true).mode(0o600).open(&partial)?;
-    file.write_all(content)?;
-    fs::rename(&partial, path)
+    name.into()
 }
 
 #[cfg(test)]
@@ -195,8 +184,8 @@ mod tests {
 
     use super::*;
 
-    fn entry(instance: &str, server: &str) -> Entry {
-        Entry {
+    fn entry(instance: &str, server: &str) -> InstanceEntry {
+        InstanceEntry {
             instance: instance.into(),
             server: server.into(),
             ca_pem: "CA".into(),
@@ -205,7 +194,7 @@ mod tests {
     }
 
     fn names(path: &Path) -> Vec<String> {
-        let value = builtins::yaml::decode_v2(fs::read(path).unwrap()).unwrap();
+        let value = engine_formats::yaml::decode_v2(fs::read(path).unwrap()).unwrap();
         servers(value.as_object().unwrap()).into_iter().map(|it| it.0).collect()
     }
 

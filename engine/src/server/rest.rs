@@ -11,15 +11,16 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
+use engine_api::{
+    ApiError, GROUP, Kind, Saved, Selector, Store, Subresource, Validation, WriteOptions,
+    error::{FieldError, Subject},
+};
+use http_body_util::LengthLimitError;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use self::answer::Format;
 use super::web;
-use crate::api::{
-    ApiError, GROUP, Kind, KindRef, Saved, Selector, Store, Subresource, Validation, WriteOptions,
-    error::{FieldError, Subject},
-};
 
 pub mod answer;
 mod body;
@@ -56,6 +57,9 @@ pub fn app(rest: Rest, token: &str) -> Router {
             let given = request.headers().get(header::AUTHORIZATION);
             let is_known =
                 given.is_some_and(|it| web::same_secret(it.as_bytes(), expected.as_bytes()));
+            if is_known {
+                web::trust(request.extensions());
+            }
             let host = web::host(request.headers(), request.uri());
             if is_known && web::knows_host(LOOPBACK, host) && !web::is_foreign(&request) {
                 return next.run(request).await;
@@ -74,9 +78,9 @@ pub fn app(rest: Rest, token: &str) -> Router {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Target {
     /// All objects of a kind.
-    Collection(KindRef),
+    Collection(Kind),
     /// One object, or its status.
-    Object(KindRef, String, Subresource),
+    Object(Kind, String, Subresource),
     /// Something about the server itself.
     Server,
     /// A path of the group that leads nowhere.
@@ -95,7 +99,7 @@ impl Target {
         match &segments[1..] {
             [] => Self::Collection(kind),
             [name] => Self::Object(kind, name.clone(), Subresource::Main),
-            [name, part] if part == "status" && kind.has_status => {
+            [name, part] if part == "status" && kind.has_status() => {
                 Self::Object(kind, name.clone(), Subresource::Status)
             }
             _ => Self::Nothing,
@@ -275,13 +279,13 @@ impl Rest {
             (Target::Collection(kind), &Method::POST) => {
                 let mut options = query.write_options("CreateOptions", parts)?;
                 let body;
-                (body, options.duplicates) = body::object(parts, given, kind.kind).await?;
+                (body, options.duplicates) = body::object(parts, given, kind.name()).await?;
                 self.store.create(kind, &body, &options)?
             }
             (Target::Object(kind, name, part), &Method::PUT) => {
                 let mut options = query.write_options("UpdateOptions", parts)?;
                 let body;
-                (body, options.duplicates) = body::object(parts, given, kind.kind).await?;
+                (body, options.duplicates) = body::object(parts, given, kind.name()).await?;
                 self.store.update(kind, &name, &body, part, &options)?
             }
             (Target::Object(kind, name, part), &Method::PATCH) => {
@@ -334,19 +338,19 @@ fn forbidden(method: &Method, path: &str) -> Response {
         ("DELETE", true) => "deletecollection",
         _ => "delete",
     };
-    let subject = |kind: KindRef, name: &str| {
-        Some(Subject { group: GROUP, kind: kind.plural.to_owned(), name: name.to_owned() })
+    let subject = |kind: Kind, name: &str| {
+        Some(Subject { group: GROUP, kind: kind.plural().to_owned(), name: name.to_owned() })
     };
     let resource = |verb: &str, resource: &str| {
         format!("{verb} resource \"{resource}\" in API group \"{GROUP}\" at the cluster scope")
     };
     let error = match Target::of(path) {
         Target::Collection(kind) => {
-            ApiError::forbidden(subject(kind, ""), &resource(verb(true), kind.plural))
+            ApiError::forbidden(subject(kind, ""), &resource(verb(true), kind.plural()))
         }
         Target::Object(kind, name, part) => {
             let suffix = if part == Subresource::Status { "/status" } else { "" };
-            let what = resource(verb(false), &format!("{}{suffix}", kind.plural));
+            let what = resource(verb(false), &format!("{}{suffix}", kind.plural()));
             ApiError::forbidden(subject(kind, &name), &what)
         }
         Target::Server | Target::Nothing => {
@@ -366,5 +370,11 @@ type Json = Value;
 
 /// A whole body.
 async fn read(body: Body) -> Result<Bytes, ApiError> {
-    axum::body::to_bytes(body, MAX_BODY).await.map_err(|_| ApiError::too_large())
+    axum::body::to_bytes(body, MAX_BODY).await.map_err(|error| {
+        let error = error.into_inner();
+        if error.is::<LengthLimitError>() {
+            return ApiError::too_large();
+        }
+        ApiError::bad_request(error.to_string())
+    })
 }

@@ -2,39 +2,42 @@
 
 use std::{fs, path::Path};
 
+use engine_api::{Kind, Meta};
 use serde_json::json;
 use tokio::process::Command;
 
 use super::*;
-use crate::api::{Meta, kind};
 
-async fn start(dir: &Path, store: &Store) -> (Serving, String) {
-    let options = Options {
+/// How clients find an instance without a page.
+const CONTEXT: &str = "tilt-0";
+
+async fn start(dir: &Path, store: &Store) -> Serving {
+    let options = ServerOptions {
         host: "127.0.0.1".to_owned(),
-        port: 0,
+        port: Some(0),
         token: "token".to_owned(),
         start_time: jiff::Timestamp::now(),
         config_file: Some(dir.join("config")),
     };
     let bound = bind(options).await.unwrap();
-    let context = format!("tilt-{}", bound.web_addr().port());
     let (handle, _) = Handle::new();
-    (bound.serve(store.clone(), Logs::default(), handle).await.unwrap(), context)
+    bound.serve(store.clone(), Logs::default(), handle).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_port_that_is_taken_is_named() {
-    let options = |port| Options {
+    let options = |port| ServerOptions {
         host: "localhost".to_owned(),
         port,
         token: String::new(),
         start_time: jiff::Timestamp::now(),
         config_file: None,
     };
-    let first = bind(options(0)).await.unwrap();
-    let port = first.web_addr().port();
-    assert_eq!(first.url(), format!("http://localhost:{port}/"));
-    let error = bind(options(port)).await.unwrap_err();
+    let first = bind(options(None)).await.unwrap();
+    let port = first.port();
+    assert_eq!(first.greeting(), format!("Tilt started on http://localhost:{port}/"));
+    assert!(bind(options(Some(0))).await.unwrap().page().is_none());
+    let error = bind(options(Some(port))).await.unwrap_err();
     assert!(matches!(error, BindError::PortTaken { .. }), "{error}");
     assert!(error.to_string().contains(&format!("another process on port {port}\n")), "{error}");
 }
@@ -47,15 +50,15 @@ async fn kubectl_works() {
     }
     let dir = tempfile::tempdir().unwrap();
     let store = Store::new();
-    store.put(kind::CONFIG_MAP, "cm", &Meta::default(), &json!({"one": "1"}));
-    store.put(kind::UI_RESOURCE, "web", &Meta::default(), &json!({}));
+    store.put(Kind::ConfigMap, "cm", &Meta::default(), &json!({"one": "1"}));
+    store.put(Kind::UiResource, "web", &Meta::default(), &json!({}));
     let condition = json!([{"type": "Ready", "status": "True"}]);
     store.set_status(
-        kind::UI_RESOURCE,
+        Kind::UiResource,
         "web",
         &json!({"updateStatus": "ok", "conditions": condition}),
     );
-    let (serving, context) = start(dir.path(), &store).await;
+    let serving = start(dir.path(), &store).await;
     let manifest = dir.path().join("cm.yaml");
     fs::write(
         &manifest,
@@ -79,7 +82,7 @@ async fn kubectl_works() {
         let output = Command::new("kubectl")
             .arg("--kubeconfig")
             .arg(dir.path().join("config"))
-            .args(["--context", &context])
+            .args(["--context", CONTEXT])
             .args(args.split_whitespace())
             .env("HOME", dir.path())
             .output()
@@ -120,13 +123,13 @@ async fn kubectl_works() {
     }
     serving.shutdown().await;
     let config = fs::read_to_string(dir.path().join("config")).unwrap();
-    assert!(!config.contains(&context), "{config}");
+    assert!(!config.contains(CONTEXT), "{config}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_does_not_wait_for_those_who_watch() {
     let dir = tempfile::tempdir().unwrap();
-    let (serving, _) = start(dir.path(), &Store::new()).await;
+    let serving = start(dir.path(), &Store::new()).await;
     let open =
         tokio::net::TcpStream::connect(("127.0.0.1", serving_port(dir.path()))).await.unwrap();
     let started = time::Instant::now();

@@ -11,13 +11,15 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
+use engine_api::Store;
 use tokio::sync::watch;
 
-use super::{Logs, Options, rest::Rest};
-use crate::{api::Store, logs::micro_time, runtime::Handle};
+use super::{Logs, ServerOptions, rest::Rest};
+use crate::{logs::micro_time, runtime::Handle};
 
 mod access;
 mod asks;
+mod keys;
 mod page;
 mod socket;
 mod view;
@@ -25,7 +27,8 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub(super) use access::{host, is_foreign, knows_host, same_secret};
+pub(super) use access::{host, is_disabled, is_foreign, knows_host, same_secret, trust};
+pub use keys::PageAddress;
 pub use page::snapshot_app;
 
 /// What requests work on; cheap to clone.
@@ -37,14 +40,16 @@ pub struct State {
     rest: Rest,
     closing: watch::Receiver<bool>,
     access: Arc<access::Access>,
+    page: PageAddress,
     start_time: Arc<str>,
 }
 
 impl State {
-    /// The state of a web port.
+    /// The state of a web port that has its page there.
     #[must_use]
     pub fn new(
-        options: &Options,
+        options: &ServerOptions,
+        page: PageAddress,
         store: Store,
         logs: Logs,
         handle: Handle,
@@ -58,6 +63,7 @@ impl State {
             rest,
             closing,
             access: Arc::new(access::Access::new(&options.host, &options.token)),
+            page,
             start_time: micro_time(options.start_time.into()).into(),
         }
     }
@@ -76,11 +82,13 @@ pub fn app(state: State) -> Router {
         .route("/api/snapshot/{id}", any(view::snapshot))
         .route("/api/websocket_token", any(websocket_token))
         .route("/api/dump/engine", any(asks::dump))
+        .route("/api/dump/tasks", any(asks::tasks))
         .route("/api/trigger", any(asks::trigger))
         .route("/api/override/trigger_mode", any(asks::override_trigger_mode))
         .route("/api/set_tiltfile_args", any(asks::set_tiltfile_args))
         .route("/api/explain/{resource}", any(asks::explain))
         .route("/api/graph", any(asks::graph))
+        .route("/api/key", any(asks::key))
         .route("/api/logs", any(asks::logs))
         .route("/api/plan", any(asks::plan))
         .route("/api/analytics", any(|| async {}))
@@ -96,9 +104,19 @@ pub fn app(state: State) -> Router {
     ));
     guarded
         .merge(open)
+        .layer(middleware::from_fn(access::refuse_other_sites))
         .fallback_service(pages.with_state(state.clone()))
         .layer(middleware::from_fn(access::refuse_other_origins))
+        .layer(middleware::map_response(for_nobody_else))
         .with_state(state)
+}
+
+/// No answer is taken for something that it is not, and none is kept anywhere.
+async fn for_nobody_else(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 /// The host that people type for an address to listen on.
@@ -115,9 +133,17 @@ async fn websocket_token(Shared(state): Shared<State>) -> String {
     state.access.csrf.clone()
 }
 
-/// The page of every path that is nothing else; it carries the token to the browser.
-async fn page_with_token(Shared(state): Shared<State>, uri: Uri) -> Response {
-    let mut response = page::of(&uri);
+/// The page of every path that is nothing else; it carries the token to the browsers that get in.
+async fn page_with_token(Shared(state): Shared<State>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    if page::is_file(&parts.uri) || is_disabled() {
+        return page::of(&parts.uri);
+    }
+    if !access::admits(&state, &parts).await {
+        return page::locked();
+    }
+    trust(&parts.extensions);
+    let mut response = page::of(&parts.uri);
     if let Ok(cookie) = HeaderValue::from_str(&state.access.cookie()) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }

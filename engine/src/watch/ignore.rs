@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, path::Path, rc::Rc};
 
-use builtins::docker::ignore::Rule;
+use engine_formats::docker::ignore::Rule;
 use engine_model::IgnoreDef;
 
 /// Files of editors and tools that come and go beside the real ones.

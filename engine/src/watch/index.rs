@@ -44,7 +44,7 @@ impl Stamp {
     pub(super) fn of(metadata: &Metadata) -> Self {
         let (inode, mode) = (metadata.ino(), metadata.mode());
         if metadata.is_dir() {
-            let mode = mode & SFlag::S_IFMT.bits();
+            let mode = mode & bits(SFlag::S_IFMT);
             return Self { size: 0, mtime: 0, ctime: 0, inode, mode };
         }
         Self {
@@ -70,7 +70,7 @@ impl Stamp {
     }
 
     fn is(&self, kind: SFlag) -> bool {
-        self.mode & SFlag::S_IFMT.bits() == kind.bits()
+        self.mode & bits(SFlag::S_IFMT) == bits(kind)
     }
 
     /// Whether everything but the time of the last status change is the same. That time also
@@ -78,6 +78,12 @@ impl Stamp {
     fn looks_like(&self, other: &Self) -> bool {
         *self == Self { ctime: self.ctime, ..*other }
     }
+}
+
+/// The bits of a kind of file as the standard library gives them; Apple's systems have fewer.
+#[allow(clippy::useless_conversion, reason = "Apple's systems need it")]
+fn bits(kind: SFlag) -> u32 {
+    u32::from(kind.bits())
 }
 
 /// When anything about a file last changed, in nanoseconds since 1970.

@@ -18,12 +18,12 @@ pub(super) struct RootDirectory(pub(super) PathBuf);
 pub(super) struct Location {
     /// The path with the links on the way resolved; its last part is never followed.
     pub(super) real: PathBuf,
-    pub(super) place: Place,
+    pub(super) place: Located,
 }
 
 /// What stands at a watched path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Located {
     /// A directory, which is watched with everything below.
     Dir,
     /// Anything else, which is watched through its directory.
@@ -64,10 +64,10 @@ impl Locator {
             let rest = path.strip_prefix(ancestor).expect("an ancestor is a prefix");
             let real = dir.join(rest);
             let place = match Stamp::read(&real) {
-                Some(stamp) if stamp.is_dir() => Place::Dir,
-                Some(stamp) if ancestor == parent => Place::Entry(stamp),
+                Some(stamp) if stamp.is_dir() => Located::Dir,
+                Some(stamp) if ancestor == parent => Located::Entry(stamp),
                 _ if dir.parent().is_none() => return Err(root()),
-                _ => Place::Missing(dir),
+                _ => Located::Missing(dir),
             };
             return Ok(Location { real, place });
         }
@@ -106,13 +106,13 @@ mod tests {
         std::os::unix::fs::symlink("real", base.join("link")).unwrap();
 
         let sub = locate(&base.join("link/sub")).unwrap();
-        assert_eq!(sub, Location { real: base.join("real/sub"), place: Place::Dir });
+        assert_eq!(sub, Location { real: base.join("real/sub"), place: Located::Dir });
         let link = locate(&base.join("link")).unwrap();
         assert_eq!(link.real, base.join("link"));
-        assert!(matches!(link.place, Place::Entry(_)));
+        assert!(matches!(link.place, Located::Entry(_)));
         let missing = locate(&base.join("link/a/b")).unwrap();
         assert_eq!(missing.real, base.join("real/a/b"));
-        assert_eq!(missing.place, Place::Missing(base.join("real")));
+        assert_eq!(missing.place, Located::Missing(base.join("real")));
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
         let base = dir.path().canonicalize().unwrap();
         fs::write(base.join("file"), "").unwrap();
         let below = locate(&base.join("file/x")).unwrap();
-        assert_eq!(below.place, Place::Missing(base));
+        assert_eq!(below.place, Located::Missing(base));
     }
 
     #[test]

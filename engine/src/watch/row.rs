@@ -1,7 +1,7 @@
 //! Keeps what is about to be told to one target.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     path::{Path, PathBuf},
     rc::Rc,
     time::{Duration, Instant},
@@ -11,11 +11,14 @@ use super::{
     Target,
     index::Verdict,
     views::ViewId,
-    window::{QuietWindow, Step},
+    window::{Activity, QuietWindow},
 };
 
 /// How long after an update its last writes may still arrive.
 const AFTER_UPDATE: Duration = Duration::from_millis(500);
+
+/// So often the files of a batch are gathered that need a verdict.
+const GATHERED_MAX: usize = 3;
 
 /// A target and its unreported changes.
 #[derive(Debug)]
@@ -30,6 +33,10 @@ pub(super) struct Row {
     pub(super) has_started: bool,
     pub(super) problem: Option<String>,
     n_changes: usize,
+    /// Files about which a verdict is needed before the batch can be told.
+    open: VecDeque<Rc<Path>>,
+    /// How often they were gathered for the batch that is about to be told.
+    n_gathered: usize,
     /// Files that may be complete, for a target that wants to know early.
     ready: Vec<(u64, Rc<Path>)>,
 }
@@ -61,6 +68,8 @@ impl Row {
             has_started: false,
             problem: None,
             n_changes: 0,
+            open: VecDeque::new(),
+            n_gathered: 0,
             ready: Vec::new(),
         }
     }
@@ -81,9 +90,9 @@ impl Row {
     }
 
     /// Takes note of a step of a file that is, or is about to be, among the changes.
-    pub(super) fn see(&mut self, now: Instant, key: u64, step: Step) {
+    pub(super) fn see(&mut self, now: Instant, key: u64, step: Activity) {
         let step = match step {
-            Step::Writing if self.is_guarded(now) => Step::WritingInUpdate,
+            Activity::Writing if self.is_guarded(now) => Activity::WritingInUpdate,
             step => step,
         };
         self.window.seen(now, key, step);
@@ -96,7 +105,7 @@ impl Row {
         named: &Rc<Path>,
         real: &Rc<Path>,
         key: u64,
-        step: Step,
+        step: Activity,
     ) -> bool {
         self.see(now, key, step);
         let is_guarded = self.is_guarded(now);
@@ -173,11 +182,21 @@ impl Row {
         self.files.is_empty()
     }
 
-    /// The real paths of files about which a verdict is needed, in the order of their events.
-    pub(super) fn open_files(&self) -> Vec<Rc<Path>> {
-        let mut open: Vec<&Change> = self.files.values().filter(|it| it.is_open).collect();
-        open.sort_by_key(|it| it.order);
-        open.into_iter().map(|it| Rc::clone(&it.real)).collect()
+    /// The real path of the next file about which a verdict is needed, in the order of their events. Files that change
+    /// while others are looked at come later, but not forever.
+    pub(super) fn next_open(&mut self) -> Option<Rc<Path>> {
+        if self.open.is_empty() && self.n_gathered < GATHERED_MAX {
+            let mut open: Vec<&Change> = self.files.values().filter(|it| it.is_open).collect();
+            open.sort_by_key(|it| it.order);
+            self.open.extend(open.into_iter().map(|it| Rc::clone(&it.real)));
+            self.n_gathered += 1;
+        }
+        self.open.pop_front()
+    }
+
+    /// Whether a pause is harmless before the next verdict: files that keep changing must not hold back a batch.
+    pub(super) fn may_pause(&self) -> bool {
+        self.n_gathered < GATHERED_MAX
     }
 
     /// Ends the batch: the changed files in the order of their first events, and whether all of
@@ -185,6 +204,8 @@ impl Row {
     pub(super) fn take(&mut self) -> (Vec<PathBuf>, bool) {
         self.window.close();
         self.ready.clear();
+        self.open.clear();
+        self.n_gathered = 0;
         let during_update = self.files.values().all(|it| it.is_guarded);
         let mut changes: Vec<(Rc<Path>, Change)> = self.files.drain().collect();
         changes.sort_by_key(|(_, change)| change.order);
@@ -201,8 +222,8 @@ mod tests {
         let mut row = Row::new(Target { is_early, ..Target::default() });
         for key in 0..n_files {
             let path = path(key);
-            row.add(now, &path, &path, key, Step::Writing);
-            row.see(now, key, Step::Closed);
+            row.add(now, &path, &path, key, Activity::Writing);
+            row.see(now, key, Activity::Closed);
             row.is_complete(now, &path, key);
         }
         row
@@ -219,7 +240,7 @@ mod tests {
         let (dir, file): (Rc<Path>, Rc<Path>) =
             (Path::new("/new").into(), Path::new("/new/file").into());
         for (key, path) in [(7, &dir), (8, &file)] {
-            row.add(now, path, path, key, Step::Changed);
+            row.add(now, path, path, key, Activity::Changed);
         }
         row.is_complete(now, &file, 8);
         assert!(row.take_early().contains(&file.to_path_buf()));
@@ -230,6 +251,26 @@ mod tests {
             told.contains(&dir.to_path_buf()) && told.contains(&file.to_path_buf()),
             "{told:?}"
         );
+    }
+
+    #[test]
+    fn files_that_keep_changing_are_looked_at_again_but_hold_back_no_batch() {
+        let now = Instant::now();
+        let mut row = burst(now, 3, false);
+        assert_eq!(row.next_open(), Some(path(0)));
+        row.settle(&path(0), Verdict::Changed);
+        row.add(now, &path(0), &path(0), 0, Activity::Changed);
+        for key in [1, 2, 0] {
+            assert_eq!(row.next_open(), Some(path(key)));
+            row.settle(&path(key), Verdict::Changed);
+            assert!(row.may_pause());
+        }
+        row.add(now, &path(0), &path(0), 0, Activity::Changed);
+        assert_eq!(row.next_open(), Some(path(0)));
+        assert!(!row.may_pause(), "it was looked at twice");
+        assert_eq!(row.next_open(), None, "a verdict that never comes holds back nothing");
+        assert_eq!(row.take().0.len(), 3);
+        assert!(row.may_pause(), "the next batch is another one");
     }
 
     #[test]
@@ -248,9 +289,9 @@ mod tests {
     fn a_file_that_is_being_written_again_is_not_told_early() {
         let now = Instant::now();
         let mut row = burst(now, 20, true);
-        row.add(now, &path(7), &path(7), 7, Step::Writing);
+        row.add(now, &path(7), &path(7), 7, Activity::Writing);
         assert_eq!(row.take_early().len(), 19);
-        row.see(now, 7, Step::Closed);
+        row.see(now, 7, Activity::Closed);
         assert_eq!(row.take_early(), [PathBuf::from("/f7")]);
     }
 
@@ -272,7 +313,7 @@ mod tests {
         let mut row = Row::new(Target { is_early: true, ..Target::default() });
         row.set_updating(now, true);
         for key in 0..20 {
-            row.add(now, &path(key), &path(key), key, Step::Changed);
+            row.add(now, &path(key), &path(key), key, Activity::Changed);
             row.is_complete(now, &path(key), key);
         }
         assert!(row.take_early().is_empty());

@@ -2,7 +2,7 @@
 //! directories only: neither targets nor what is below a directory.
 
 use std::{
-    io,
+    io, panic,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -25,7 +25,7 @@ const QUEUED_MAX: usize = 64 * 1024;
 
 /// Something that happened at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct PathEvent {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
 }
@@ -137,7 +137,7 @@ impl Intake {
     /// Hands an event on. It must not block: the watcher may be waiting for this very thread.
     fn push(&self, path: PathBuf, kind: Kind) {
         if self.n_queued.fetch_add(1, Ordering::Relaxed) < QUEUED_MAX {
-            let _ = self.inbox.send(Message::Seen(Seen { path, kind }));
+            let _ = self.inbox.send(Message::Seen(PathEvent { path, kind }));
         } else {
             self.taken();
             self.lose();
@@ -147,6 +147,16 @@ impl Intake {
 
 impl notify::EventHandler for Intake {
     fn handle_event(&mut self, event: notify::Result<Event>) {
+        let take = panic::AssertUnwindSafe(|| self.take(event));
+        if panic::catch_unwind(take).is_err() {
+            // Its thread would go on without telling anybody anything.
+            let _ = self.inbox.send(Message::Stop);
+        }
+    }
+}
+
+impl Intake {
+    fn take(&mut self, event: notify::Result<Event>) {
         let Ok(event) = event else { return self.lose() };
         if event.need_rescan() {
             return self.lose();

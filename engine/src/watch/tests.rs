@@ -14,7 +14,9 @@ use std::{
 
 use notify::{Event, EventHandler as _, EventKind, event::Flag};
 use tempfile::TempDir;
-use tokio::{runtime::Runtime, sync::mpsc, time::timeout};
+use tokio::{runtime::Runtime, time::timeout};
+
+use engine_model::IgnoreDef;
 
 use super::*;
 
@@ -25,14 +27,14 @@ const DEADLINE: Duration = Duration::from_secs(20);
 struct Fixture {
     dir: TempDir,
     watcher: Watcher,
-    batches: mpsc::Receiver<Batch>,
+    batches: Batches,
     runtime: Runtime,
     n_marks: usize,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let (sink, batches) = mpsc::channel(64);
+        let (sink, batches) = queue();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("p")).unwrap();
@@ -330,11 +332,11 @@ fn directories_beyond_the_limit_are_looked_at() {
 #[test]
 fn the_root_directory_cannot_be_watched() {
     let f = Fixture::new();
-    let Fixture { watcher, mut batches, .. } = f;
+    let Fixture { watcher, mut batches, runtime, .. } = f;
     let target = |id: &str| Target { id: id.into(), paths: vec!["/".into()], ..Target::default() };
     watcher.set(vec![target("t")]);
     let message = "filewatch init: Finding ancestor of /: cannot watch root directory".to_owned();
-    assert_eq!(batches.blocking_recv().unwrap().kind, BatchKind::Failed { message });
+    assert_eq!(runtime.block_on(batches.recv()).unwrap().kind, BatchKind::Failed { message });
 }
 
 #[test]
@@ -420,7 +422,7 @@ fn names_need_not_be_text() {
 
 #[test]
 fn a_reader_that_does_not_read_holds_nobody_up() {
-    let (sink, mut batches) = mpsc::channel(1);
+    let (sink, batches) = queue();
     let watcher = Watcher::start(sink).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let target = |i: usize| Target {
@@ -429,6 +431,6 @@ fn a_reader_that_does_not_read_holds_nobody_up() {
         ..Target::default()
     };
     watcher.set((0..10).map(target).collect());
-    assert_eq!(batches.blocking_recv().unwrap().kind, BatchKind::Started);
     drop(watcher);
+    drop(batches);
 }

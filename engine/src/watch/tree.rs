@@ -12,7 +12,7 @@ use super::{
     dirs::Dirs,
     ignore::Ignores,
     index::{Extent, Known, Stamp},
-    locate::{Locator, Place, RootDirectory},
+    locate::{Located, Locator, RootDirectory},
     views::{RowId, View, ViewId, Views},
 };
 
@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 8;
 
 /// A path that appeared along with a directory.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct AppearedPath {
     pub(super) path: PathBuf,
     pub(super) is_dir: bool,
 }
@@ -51,7 +51,7 @@ pub(super) struct Tree {
     pub(super) dirs: Dirs,
     /// Parents come before their children, so each directory is visited once for all views.
     unvisited: BTreeMap<PathBuf, Visit>,
-    found: Vec<Found>,
+    found: Vec<AppearedPath>,
     unplaced: BTreeMap<ViewId, RootDirectory>,
 }
 
@@ -146,14 +146,14 @@ impl Tree {
     }
 
     /// Watches a located view; false if it has moved meanwhile.
-    fn watch_place(&mut self, id: ViewId, real: &Path, place: &Place, age: Age) -> bool {
+    fn watch_place(&mut self, id: ViewId, real: &Path, place: &Located, age: Age) -> bool {
         let anchor = match place {
-            Place::Dir => {
+            Located::Dir => {
                 self.visit_later(real.to_owned(), &[id], age);
                 return true;
             }
-            Place::Entry(_) => real.parent(),
-            Place::Missing(dir) => Some(dir.as_path()),
+            Located::Entry(_) => real.parent(),
+            Located::Missing(dir) => Some(dir.as_path()),
         };
         let Some(anchor) = anchor else { return true };
         if !self.dirs.hold(anchor, &[id], Extent::Named) {
@@ -163,22 +163,22 @@ impl Tree {
             view.anchor = Some(anchor.to_owned());
         }
         match place {
-            Place::Entry(stamp) if age == Age::Old => {
+            Located::Entry(stamp) if age == Age::Old => {
                 if self.dirs.known(real).is_none() {
                     self.dirs.learn(real, Some(Known { stamp: *stamp, hash: None }));
                 }
                 true
             }
-            Place::Entry(_) => {
-                self.found.push(Found { path: real.to_owned(), is_dir: false });
+            Located::Entry(_) => {
+                self.found.push(AppearedPath { path: real.to_owned(), is_dir: false });
                 true
             }
             // From here on events tell. What came before has to be looked for once more.
-            Place::Missing(dir) => {
+            Located::Missing(dir) => {
                 let next = real.strip_prefix(dir).ok().and_then(|rest| rest.components().next());
                 next.is_none_or(|next| Stamp::read(&dir.join(next)).is_none())
             }
-            Place::Dir => true,
+            Located::Dir => true,
         }
     }
 
@@ -215,7 +215,7 @@ impl Tree {
                 self.plan(&path, &visit);
             }
             if visit.age == Age::New {
-                self.found.push(Found { path, is_dir });
+                self.found.push(AppearedPath { path, is_dir });
             }
         }
     }
@@ -247,7 +247,7 @@ impl Tree {
     }
 
     /// What appeared along with directories, since this was last asked.
-    pub(super) fn take_found(&mut self) -> Vec<Found> {
+    pub(super) fn take_found(&mut self) -> Vec<AppearedPath> {
         std::mem::take(&mut self.found)
     }
 

@@ -39,7 +39,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 
 /// What happened to a file, as far as waiting is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Activity {
     /// It changed, and that is all.
     Changed,
     /// Somebody writes to it and has not closed it yet.
@@ -81,7 +81,7 @@ struct Burst {
 
 impl QuietWindow {
     /// Takes note of an event; `file` tells files apart.
-    pub(super) fn seen(&mut self, now: Instant, file: u64, step: Step) {
+    pub(super) fn seen(&mut self, now: Instant, file: u64, step: Activity) {
         let burst = match &mut self.burst {
             Some(burst) if now.saturating_duration_since(burst.last) < CALM => burst,
             ended => ended.insert(Burst {
@@ -106,17 +106,17 @@ impl QuietWindow {
             unclosed: HashMap::new(),
         });
         match step {
-            Step::Changed => {}
-            Step::Writing => {
+            Activity::Changed => {}
+            Activity::Writing => {
                 batch.unclosed.entry(file).or_insert(now + UNCLOSED);
             }
-            Step::WritingInUpdate => {
+            Activity::WritingInUpdate => {
                 batch.unclosed.entry(file).or_insert(now + LONGEST);
             }
-            Step::Closed => {
+            Activity::Closed => {
                 batch.unclosed.remove(&file);
             }
-            Step::Removed => {
+            Activity::Removed => {
                 batch.has_removal = true;
                 batch.unclosed.remove(&file);
             }
@@ -176,7 +176,7 @@ mod tests {
 
     /// Runs events `(milliseconds, file, step)` and tells when batches close and how many events
     /// they hold.
-    fn run(events: &[(u64, u64, Step)]) -> Vec<(u64, usize)> {
+    fn run(events: &[(u64, u64, Activity)]) -> Vec<(u64, usize)> {
         let start = Instant::now();
         let millis = |at: Instant| u64::try_from((at - start).as_millis()).unwrap();
         let mut window = QuietWindow::default();
@@ -194,7 +194,7 @@ mod tests {
         batches
     }
 
-    fn check(events: &[(u64, u64, Step)], expected: &Expect) {
+    fn check(events: &[(u64, u64, Activity)], expected: &Expect) {
         let mut text = String::new();
         for (at, n_events) in run(events) {
             writeln!(text, "{at} ms: {n_events} events").unwrap();
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn an_isolated_save_waits_two_milliseconds() {
         check(
-            &[(0, 1, Step::Writing), (0, 1, Step::Closed), (500, 1, Step::Changed)],
+            &[(0, 1, Activity::Writing), (0, 1, Activity::Closed), (500, 1, Activity::Changed)],
             &expect![[r#"
                 2 ms: 2 events
                 502 ms: 1 events
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_file_being_written_is_waited_for_but_not_forever() {
-        let closed = [(0, 1, Step::Writing), (30, 1, Step::Closed)];
+        let closed = [(0, 1, Activity::Writing), (30, 1, Activity::Closed)];
         check(
             &closed,
             &expect![[r#"
@@ -223,7 +223,7 @@ mod tests {
         "#]],
         );
         check(
-            &[(0, 1, Step::Writing)],
+            &[(0, 1, Activity::Writing)],
             &expect![[r#"
             50 ms: 1 events
         "#]],
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_file_that_an_update_has_emptied_is_waited_for_until_it_is_filled() {
-        let filled = [(0, 1, Step::WritingInUpdate), (300, 1, Step::Closed)];
+        let filled = [(0, 1, Activity::WritingInUpdate), (300, 1, Activity::Closed)];
         check(
             &filled,
             &expect![[r#"
@@ -240,7 +240,7 @@ mod tests {
         "#]],
         );
         check(
-            &[(0, 1, Step::WritingInUpdate)],
+            &[(0, 1, Activity::WritingInUpdate)],
             &expect![[r#"
             2000 ms: 1 events
         "#]],
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_removed_file_gets_time_to_come_back() {
         check(
-            &[(0, 1, Step::Removed), (8, 1, Step::Changed)],
+            &[(0, 1, Activity::Removed), (8, 1, Activity::Changed)],
             &expect![[r#"
             18 ms: 2 events
         "#]],
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn saving_one_file_again_and_again_stays_quick() {
-        let saves: Vec<_> = (0..5).map(|i| (i * 25, 1, Step::Changed)).collect();
+        let saves: Vec<_> = (0..5).map(|i| (i * 25, 1, Activity::Changed)).collect();
         check(
             &saves,
             &expect![[r#"
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_formatter_that_takes_its_time_gives_few_batches() {
-        let files: Vec<_> = (0..100).map(|i| (i * 20, i, Step::Changed)).collect();
+        let files: Vec<_> = (0..100).map(|i| (i * 20, i, Activity::Changed)).collect();
         check(
             &files,
             &expect![[r#"
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_checkout_is_one_batch() {
-        let files: Vec<_> = (0..1000).map(|i| (i / 2, i, Step::Changed)).collect();
+        let files: Vec<_> = (0..1000).map(|i| (i / 2, i, Activity::Changed)).collect();
         check(
             &files,
             &expect![[r#"
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_file_that_never_rests_is_still_reported() {
-        let writes: Vec<_> = (0..5000).map(|i| (i, 1, Step::Writing)).collect();
+        let writes: Vec<_> = (0..5000).map(|i| (i, 1, Activity::Writing)).collect();
         check(
             &writes,
             &expect![[r#"
@@ -316,7 +316,7 @@ mod tests {
         fn no_change_waits_longer_than_two_seconds_and_none_is_lost(
             pauses in proptest::collection::vec((0u64..300, 0u64..8, 0usize..4), 1..200)
         ) {
-            let steps = [Step::Changed, Step::Writing, Step::Closed, Step::Removed];
+            let steps = [Activity::Changed, Activity::Writing, Activity::Closed, Activity::Removed];
             let mut at = 0;
             let events: Vec<_> = pauses
                 .into_iter()

@@ -1,7 +1,7 @@
 //! The watcher's thread: takes in events, keeps the tree, and tells targets what changed.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet},
     path::Path,
     rc::Rc,
     sync::mpsc,
@@ -9,14 +9,13 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use tokio::sync::mpsc::{Sender, error::TrySendError};
-
 use self::changes::Pending;
 use super::{
     Batch, BatchKind, Message, Target,
     dirs::Dirs,
     ignore::IgnoreCache,
     locate::{Locator, absolute},
+    queue::Sink,
     row::Row,
     source::{Intake, Kind, Source},
     tree::Tree,
@@ -27,9 +26,6 @@ mod changes;
 
 /// How often directories are looked at that cannot be watched.
 const POLL: Duration = Duration::from_secs(1);
-
-/// How soon a reader that had no room for a batch is offered it again.
-const OFFER_AGAIN: Duration = Duration::from_millis(1);
 
 /// So many messages are handled before batches are looked at.
 const MESSAGES_MAX: usize = 4096;
@@ -47,8 +43,7 @@ struct Ended;
 pub(super) struct Worker {
     inbox: mpsc::Receiver<Message>,
     intake: Intake,
-    sink: Sender<Batch>,
-    outbox: VecDeque<Batch>,
+    sink: Sink,
     tree: Tree,
     ignores: IgnoreCache,
     rows: HashMap<RowId, Row>,
@@ -65,13 +60,12 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(inbox: mpsc::Receiver<Message>, intake: Intake, sink: Sender<Batch>) -> Self {
+    pub(super) fn new(inbox: mpsc::Receiver<Message>, intake: Intake, sink: Sink) -> Self {
         Self {
             inbox,
             tree: Tree::new(Dirs::new(Source::new(intake.clone()))),
             intake,
             sink,
-            outbox: VecDeque::new(),
             ignores: IgnoreCache::new(),
             rows: HashMap::new(),
             ids: HashMap::new(),
@@ -109,7 +103,7 @@ impl Worker {
         self.tell_problems();
         self.flush_due();
         self.tell_early();
-        self.deliver()
+        if self.sink.is_closed() { Err(Ended) } else { Ok(()) }
     }
 
     fn is_in_burst(&self) -> bool {
@@ -145,14 +139,8 @@ impl Worker {
     }
 
     fn next_wake(&self) -> Option<Instant> {
-        // While the reader has no room, changes gather instead of piling up in batches.
-        let deliver = if self.outbox.is_empty() {
-            let rows = self.active.iter().filter_map(|row| self.rows.get(row));
-            rows.filter_map(|row| row.window.deadline()).min()
-        } else {
-            Some(Instant::now() + OFFER_AGAIN)
-        };
-        deliver.into_iter().chain(self.next_poll).min()
+        let rows = self.active.iter().filter_map(|row| self.rows.get(row));
+        rows.filter_map(|row| row.window.deadline()).chain(self.next_poll).min()
     }
 
     fn handle(&mut self, message: Message) -> Result<(), Ended> {
@@ -233,8 +221,8 @@ impl Worker {
         }
     }
 
-    fn post(&mut self, target: String, kind: BatchKind) {
-        self.outbox.push_back(Batch { target, at: SystemTime::now(), kind });
+    fn post(&self, target: String, kind: BatchKind) {
+        self.sink.send(Batch { target, at: SystemTime::now(), kind });
     }
 
     /// Looks at what cannot be watched.
@@ -286,20 +274,5 @@ impl Worker {
         for (target, kind) in told {
             self.post(target, kind);
         }
-    }
-
-    /// Hands batches to the reader as far as it has room.
-    fn deliver(&mut self) -> Result<(), Ended> {
-        while let Some(batch) = self.outbox.pop_front() {
-            match self.sink.try_send(batch) {
-                Ok(()) => {}
-                Err(TrySendError::Full(batch)) => {
-                    self.outbox.push_front(batch);
-                    return Ok(());
-                }
-                Err(TrySendError::Closed(_)) => return Err(Ended),
-            }
-        }
-        Ok(())
     }
 }

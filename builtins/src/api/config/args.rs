@@ -1,18 +1,19 @@
-//! Decides what the arguments of a Tiltfile say about its settings.
+//! Parses the arguments of a Tiltfile to settings.
 
 use std::collections::BTreeMap;
 
+use builtins_language::{AllocList, Heap, Value};
+use engine_formats::golang::{
+    json,
+    pflag::{Flag, FlagError, FlagSet, parse_bool},
+    quote::quote,
+};
 use serde_json::Value as Json;
-use starlark::values::{Heap, Value, list::AllocList};
 
 use super::object;
 use crate::{
     declarations::config::{Config, SettingKind},
-    golang::{
-        json,
-        pflag::{Flag, FlagError, FlagSet, parse_bool},
-        quote::quote,
-    },
+    diagnostic::Advice,
 };
 
 /// The width that the table of flags in a message is wrapped to.
@@ -55,7 +56,29 @@ pub(super) enum ArgsError {
     )]
     Positional(String),
     #[error("invalid Tiltfile config args: invalid positional args ({name}): {why}")]
-    InvalidPositional { name: String, why: String },
+    InvalidPositional { name: String, why: SettingError },
+}
+
+/// Why an argument does not fit its setting.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SettingError {
+    #[error(
+        "{kind} settings can only be specified once. multiple values found (last value: {value})"
+    )]
+    Twice { kind: &'static str, value: String },
+    /// It is neither yes nor no, in the words of the reference.
+    #[error("{0}")]
+    Bool(String),
+    #[error("decoding JSON, got {}: {why}", quote(.text))]
+    Json { text: String, why: String },
+}
+
+impl ArgsError {
+    /// The way out.
+    pub(super) fn advice(&self) -> Option<Advice> {
+        let is_unknown = matches!(self, Self::Flags { why: FlagError::UnknownFlag(_), .. });
+        is_unknown.then_some(Advice::DefineFlag)
+    }
 }
 
 /// What came out of the arguments.
@@ -75,7 +98,9 @@ pub(super) fn parse(args: &[String], config: &Config) -> Outcome {
         }
     }
     let mut settings = BTreeMap::new();
-    let positional = flags.parse(args, |name, text| set(&mut settings, config, name, text));
+    let positional = flags.parse(args, |name, text| {
+        set(&mut settings, config, name, text).map_err(|why| why.to_string())
+    });
     let help = match positional {
         Err(FlagError::Help) => flags.help_text(),
         _ => String::new(),
@@ -123,9 +148,10 @@ fn flag(name: &str, kind: SettingKind, usage: &str) -> Flag {
 }
 
 /// JSON, refused in the words of the reference.
-fn decode(text: &str) -> Result<Json, String> {
-    json::decode(text).map_err(|why| why.to_string())?;
-    serde_json::from_str(text).map_err(|why| why.to_string())
+fn decode(text: &str) -> Result<Json, SettingError> {
+    let refuse = |why: String| SettingError::Json { text: text.to_owned(), why };
+    json::decode(text).map_err(|why| refuse(why.to_string()))?;
+    serde_json::from_str(text).map_err(|why| refuse(why.to_string()))
 }
 
 /// Notes one more occurrence of a setting.
@@ -134,12 +160,8 @@ fn set(
     config: &Config,
     name: &str,
     text: &str,
-) -> Result<(), String> {
-    let twice = |kind: &str, value: &str| {
-        Err(format!(
-            "{kind} settings can only be specified once. multiple values found (last value: {value})"
-        ))
-    };
+) -> Result<(), SettingError> {
+    let twice = |kind, value: &str| Err(SettingError::Twice { kind, value: value.to_owned() });
     let kind = config.settings.get(name).map(|it| it.kind);
     let given = match (kind, settings.get_mut(name)) {
         (None, _) => return Ok(()),
@@ -152,10 +174,10 @@ fn set(
         (_, Some(Given::Object(earlier))) => return twice("object", &object::repr(earlier)),
         (Some(SettingKind::String), None) => Given::String(text.to_owned()),
         (Some(SettingKind::StringList), None) => Given::List(vec![text.to_owned()]),
-        (Some(SettingKind::Bool), None) => Given::Bool(parse_bool(text)?),
-        (Some(SettingKind::Object), None) => Given::Object(
-            decode(text).map_err(|why| format!("decoding JSON, got {}: {why}", quote(text)))?,
-        ),
+        (Some(SettingKind::Bool), None) => {
+            Given::Bool(parse_bool(text).map_err(|why| SettingError::Bool(why.clone()))?)
+        }
+        (Some(SettingKind::Object), None) => Given::Object(decode(text)?),
     };
     settings.insert(name.to_owned(), given);
     Ok(())

@@ -1,13 +1,13 @@
-//! Decides what `tilt_config.json` says.
+//! Reads `tilt_config.json`.
 
 use std::{collections::BTreeMap, io};
 
+use engine_formats::golang::{json::valid_utf8, os_error::PathError};
 use serde_json::Value as Json;
 
 use super::{args::Given, object::go_type};
 use crate::{
     declarations::config::{Config, SettingKind},
-    golang::{json::valid_utf8, os_error::PathError},
     host::Host,
 };
 
@@ -17,11 +17,38 @@ pub(super) enum FileError {
     #[error("error opening {path}: {source}")]
     Open { path: String, source: PathError },
     #[error("error parsing json from {path}: {why}")]
-    Json { path: String, why: String },
+    Json { path: String, why: JsonError },
     #[error("{path} specified unknown setting name '{name}'")]
     Unknown { path: String, name: String },
     #[error("{path} specified invalid value for setting {name}: {why}")]
-    Invalid { path: String, name: String, why: String },
+    Invalid { path: String, name: String, why: ValueError },
+}
+
+/// Why the file holds no settings.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum JsonError {
+    #[error(transparent)]
+    File(#[from] PathError),
+    #[error("EOF")]
+    Empty,
+    #[error(transparent)]
+    Syntax(#[from] serde_json::Error),
+    /// It begins with something else than an object.
+    #[error("ReadMapCB: expect {{ or n, but found {0}")]
+    NoObject(String),
+}
+
+/// Why a value does not fit its setting; each names the type that was found.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ValueError {
+    #[error("expected string, found {0}")]
+    String(&'static str),
+    #[error("expected bool, found {0}")]
+    Bool(&'static str),
+    #[error("expected string, got {0}")]
+    Item(&'static str),
+    #[error("expected array")]
+    List,
 }
 
 /// The settings of the file, by name; none if there is no file.
@@ -34,7 +61,7 @@ pub(super) fn read(
         Ok(bytes) => valid_utf8(&bytes).into_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-            let why = PathError::new("read", path, &error).to_string();
+            let why = PathError::new("read", path, &error).into();
             return Err(FileError::Json { path: path.to_owned(), why });
         }
         Err(error) => {
@@ -67,18 +94,18 @@ pub(super) fn settings(
 }
 
 /// The first JSON value of the text, which has to be an object or null; what follows is ignored.
-fn parse(text: &str) -> Result<BTreeMap<String, Json>, String> {
+fn parse(text: &str) -> Result<BTreeMap<String, Json>, JsonError> {
     match serde_json::Deserializer::from_str(text).into_iter::<Json>().next() {
-        None => Err("EOF".to_owned()),
-        Some(Err(why)) => Err(why.to_string()),
+        None => Err(JsonError::Empty),
+        Some(Err(why)) => Err(why.into()),
         Some(Ok(Json::Null)) => Ok(BTreeMap::new()),
         Some(Ok(Json::Object(entries))) => Ok(entries.into_iter().collect()),
-        Some(Ok(_)) => Err(no_object(text)),
+        Some(Ok(_)) => Err(JsonError::NoObject(around_start(text))),
     }
 }
 
-/// Says that the text begins with something else than an object, with what is around.
-fn no_object(text: &str) -> String {
+/// What the text begins with, and what is around.
+fn around_start(text: &str) -> String {
     let bytes = text.as_bytes();
     let head = bytes.iter().position(|it| !it.is_ascii_whitespace()).map_or(0, |it| it + 1);
     let around = |reach: usize| {
@@ -87,8 +114,7 @@ fn no_object(text: &str) -> String {
     };
     let found = valid_utf8(&bytes[head.saturating_sub(1)..head]).into_owned();
     format!(
-        "ReadMapCB: expect {{ or n, but found {found}, error found in #{} byte of ...|{}|..., \
-         bigger context ...|{}|...",
+        "{found}, error found in #{} byte of ...|{}|..., bigger context ...|{}|...",
         head.min(10),
         around(10),
         around(50)
@@ -96,23 +122,23 @@ fn no_object(text: &str) -> String {
 }
 
 /// A setting's value; null stands for an empty one.
-fn convert(kind: SettingKind, json: Json) -> Result<Given, String> {
+fn convert(kind: SettingKind, json: Json) -> Result<Given, ValueError> {
     match (kind, json) {
         (SettingKind::String, Json::Null) => Ok(Given::String(String::new())),
         (SettingKind::String, Json::String(text)) => Ok(Given::String(text)),
-        (SettingKind::String, other) => Err(format!("expected string, found {}", go_type(&other))),
+        (SettingKind::String, other) => Err(ValueError::String(go_type(&other))),
         (SettingKind::Bool, Json::Null) => Ok(Given::Bool(false)),
         (SettingKind::Bool, Json::Bool(it)) => Ok(Given::Bool(it)),
-        (SettingKind::Bool, other) => Err(format!("expected bool, found {}", go_type(&other))),
+        (SettingKind::Bool, other) => Err(ValueError::Bool(go_type(&other))),
         (SettingKind::StringList, Json::Null) => Ok(Given::List(Vec::new())),
         (SettingKind::StringList, Json::Array(items)) => {
             let text = |item| match item {
                 Json::String(text) => Ok(text),
-                other => Err(format!("expected string, got {}", go_type(&other))),
+                other => Err(ValueError::Item(go_type(&other))),
             };
             items.into_iter().map(text).collect::<Result<_, _>>().map(Given::List)
         }
-        (SettingKind::StringList, _) => Err("expected array".to_owned()),
+        (SettingKind::StringList, _) => Err(ValueError::List),
         (SettingKind::Object, json) => Ok(Given::Object(json)),
     }
 }

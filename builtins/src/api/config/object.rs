@@ -1,7 +1,7 @@
-//! Decides what JSON becomes as a value of a setting: all numbers are floats, keys are sorted.
+//! Converts JSON to the value of a setting: all numbers are floats, keys are sorted.
 
+use builtins_language::{AllocDict, AllocList, Heap, Value};
 use serde_json::Value as Json;
-use starlark::values::{Heap, Value, dict::AllocDict, list::AllocList};
 
 /// The name of a JSON value's type in the reference implementation, which leaks into its messages.
 pub(super) fn go_type(json: &Json) -> &'static str {
@@ -38,5 +38,5 @@ pub(super) fn alloc<'v>(json: &Json, heap: Heap<'v>) -> Value<'v> {
 
 /// How the value in the Tiltfile is printed.
 pub(super) fn repr(json: &Json) -> String {
-    Heap::temp(|heap| crate::dialect::repr(alloc(json, heap)))
+    Heap::temp(|heap| builtins_language::repr(alloc(json, heap)))
 }

@@ -1,11 +1,9 @@
-//! The custom resource definitions of a chart, for the Helm that does not include them.
+//! The custom resource definitions of a chart, for Helm versions that do not render them.
 
-use crate::{
-    dialect::value::decode_utf8,
-    golang::{os_error::PathError, path},
-    host::FileKind,
-    session::Session,
-};
+use builtins_language::decode_utf8;
+use engine_formats::golang::{os_error::PathError, path};
+
+use crate::{host::FileKind, session::Session};
 
 /// The texts of all YAML files below `crds`, in lexical order; those of subcharts are not found.
 pub(super) fn definitions(session: &Session, chart: &str) -> Result<Vec<String>, PathError> {

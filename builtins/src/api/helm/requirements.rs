@@ -1,21 +1,41 @@
-//! The subcharts of a chart that are folders on this machine.
+//! The subcharts of a chart that are local folders.
 
+use engine_formats::{
+    golang::{os_error::PathError, path},
+    yaml,
+};
 use serde_json::Value;
 
-use crate::{golang::path, session::Session, yaml};
+use crate::session::Session;
+
+/// Why the dependencies of a chart cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum RequirementsError {
+    #[error(transparent)]
+    File(#[from] PathError),
+    #[error("{}", .0.while_unmarshaling())]
+    Yaml(#[from] yaml::Error),
+    #[error(
+        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go {target}"
+    )]
+    Mismatch { kind: &'static str, target: &'static str },
+}
 
 /// The paths after `file://` of the dependencies in `requirements.yaml`, as they are written there.
-pub(super) fn local_subcharts(session: &Session, chart: &str) -> Result<Vec<String>, String> {
+pub(super) fn local_subcharts(
+    session: &Session,
+    chart: &str,
+) -> Result<Vec<String>, RequirementsError> {
     let file = path::join(&[chart, "requirements.yaml"]);
     match session.read(&file) {
         Ok(bytes) => parse(&bytes),
         Err(why) if why.is_not_found() => Ok(Vec::new()),
-        Err(why) => Err(why.to_string()),
+        Err(why) => Err(why.into()),
     }
 }
 
-fn parse(text: &[u8]) -> Result<Vec<String>, String> {
-    let document = yaml::decode_v2(text).map_err(|why| why.while_unmarshaling())?;
+fn parse(text: &[u8]) -> Result<Vec<String>, RequirementsError> {
+    let document = yaml::decode_v2(text)?;
     let fields = match &document {
         Value::Null => return Ok(Vec::new()),
         Value::Object(fields) => fields,
@@ -46,7 +66,7 @@ fn parse(text: &[u8]) -> Result<Vec<String>, String> {
     Ok(paths)
 }
 
-fn repository(dependency: &Value) -> Result<Option<String>, String> {
+fn repository(dependency: &Value) -> Result<Option<String>, RequirementsError> {
     let fields = match dependency {
         Value::Null => return Ok(None),
         Value::Object(fields) => fields,
@@ -70,7 +90,7 @@ fn repository(dependency: &Value) -> Result<Option<String>, String> {
     Ok(found)
 }
 
-fn mismatch(found: &Value, target: &str) -> String {
+fn mismatch(found: &Value, target: &'static str) -> RequirementsError {
     let kind = match found {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -79,9 +99,7 @@ fn mismatch(found: &Value, target: &str) -> String {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    format!(
-        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go {target}"
-    )
+    RequirementsError::Mismatch { kind, target }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Decides which documents of a rendered chart are tests, which are not deployed.
+//! Finds the test documents of a rendered chart, which are not deployed.
 
 /// What Helm writes between documents.
 const SEPARATOR: &str = "---\n";

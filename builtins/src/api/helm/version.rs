@@ -1,11 +1,11 @@
-//! Decides which Helm there is.
+//! Detects the version of Helm.
 
+use engine_formats::golang::quote::quote;
 use engine_model::Cmd;
 
-use super::super::local::{self, RunOptions};
+use super::super::local::{self, CommandFailed, RunOptions};
 use crate::{
     cache::{self, HelmVersionInputs},
-    golang::quote::quote,
     session::Session,
 };
 
@@ -18,12 +18,21 @@ pub(super) enum HelmVersion {
     V3_1AndAbove,
 }
 
+/// Why the version of Helm is unknown.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum VersionError {
+    #[error("Unable to find Helm installation. Make sure `helm` is on your $PATH.")]
+    NotInstalled,
+    #[error("could not parse Helm version from string: {}", quote(.0))]
+    Unknown(String),
+    #[error(transparent)]
+    Command(#[from] CommandFailed),
+}
+
 /// The version of the Helm in `PATH`.
-pub(super) fn detect(session: &Session) -> Result<HelmVersion, String> {
+pub(super) fn detect(session: &Session) -> Result<HelmVersion, VersionError> {
     if session.host.find_program("helm").is_none() {
-        return Err(
-            "Unable to find Helm installation. Make sure `helm` is on your $PATH.".to_owned()
-        );
+        return Err(VersionError::NotInstalled);
     }
     let argv = ["helm", "version", "--short"].map(str::to_owned);
     let cmd = Cmd { argv: Some(argv.into()), dir: session.dir(), ..Cmd::default() };
@@ -33,7 +42,7 @@ pub(super) fn detect(session: &Session) -> Result<HelmVersion, String> {
 }
 
 /// Reads what `helm version --short` prints; some versions print warnings before.
-fn parse(output: &str) -> Result<HelmVersion, String> {
+fn parse(output: &str) -> Result<HelmVersion, VersionError> {
     let version = match output.trim().rsplit_once('\n') {
         Some((_, last)) => last,
         None => output,
@@ -43,7 +52,7 @@ fn parse(output: &str) -> Result<HelmVersion, String> {
     } else if ["v3.", "3.", "v4."].iter().any(|it| version.starts_with(it)) {
         Ok(HelmVersion::V3_1AndAbove)
     } else {
-        Err(format!("could not parse Helm version from string: {}", quote(output)))
+        Err(VersionError::Unknown(output.to_owned()))
     }
 }
 
@@ -67,7 +76,7 @@ mod tests {
         ] {
             let expected = expected
                 .map_err(|it| format!("could not parse Helm version from string: \"{it}\""));
-            assert_eq!(parse(output), expected, "{output:?}");
+            assert_eq!(parse(output).map_err(|why| why.to_string()), expected, "{output:?}");
         }
     }
 }

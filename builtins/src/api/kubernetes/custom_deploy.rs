@@ -1,10 +1,15 @@
-//! `k8s_custom_deploy`: a resource that commands of the user apply and delete.
+//! `k8s_custom_deploy`: a resource that the user's commands apply and delete.
 
+use builtins_language::{Args, EvalResult, Evaluator, Value, raise};
+use engine_formats::{
+    docker::{reference::Reference, selector::RefSelector},
+    golang::quote::quote,
+};
 use engine_model::{Cmd, ContainerNameSelector, IgnoreDef, LiveUpdateSpec};
-use starlark::{eval::Evaluator, values::Value};
 
 use super::super::{
     coerce::{AbsPaths, ImageRefs, StrDict, command, shell},
+    images::raise_duplicate,
     live_update,
 };
 use crate::{
@@ -12,9 +17,6 @@ use crate::{
         images::{CustomRecipe, ImageBuild, Recipe},
         kubernetes::CustomDeploy,
     },
-    dialect::{args::Args, error::raise},
-    docker::{reference::Reference, selector::RefSelector},
-    golang::quote::quote,
     session::Session,
 };
 
@@ -37,7 +39,7 @@ struct DeployArgs<'v> {
 }
 
 impl<'v> DeployArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> starlark::Result<Self> {
+    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
         let mut it = Self::default();
         args.unpack(
             eval,
@@ -66,7 +68,7 @@ impl<'v> DeployArgs<'v> {
 pub(super) fn k8s_custom_deploy<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let given = DeployArgs::unpack(eval, &args)?;
     let apply =
         required_command(eval, "apply_cmd", given.apply_cmd, given.apply_dir, &given.apply_env)?;
@@ -77,8 +79,8 @@ pub(super) fn k8s_custom_deploy<'v>(
         given.delete_dir,
         &given.delete_env,
     )?;
-    let live_update = live_update::from_steps(eval, given.live_update)
-        .map_err(|why| raise(format!("live_update: {why}")))?;
+    let live_update =
+        live_update::from_steps(eval, given.live_update).map_err(|why| why.raise())?;
     let session = Session::of(eval);
     let mut declarations = session.declarations.borrow_mut();
     declarations
@@ -118,7 +120,7 @@ pub(super) fn k8s_custom_deploy<'v>(
             tiltfile: Some(session.current_file()),
             ..ImageBuild::new(RefSelector::new(image), Recipe::Custom(Box::new(recipe)))
         };
-        declarations.images.add(build).map_err(|why| raise(why.to_string()))?;
+        declarations.images.add(build).map_err(raise_duplicate)?;
     }
     Ok(Value::new_none())
 }
@@ -129,7 +131,7 @@ fn required_command<'v>(
     value: Option<Value<'v>>,
     dir: Option<Value<'v>>,
     env: &StrDict,
-) -> starlark::Result<Cmd> {
+) -> EvalResult<Cmd> {
     let cmd = command(value, dir, env, eval).map_err(|why| raise(format!("{param}: {why}")))?;
     if cmd.is_empty() {
         return Err(raise(format!("k8s_custom_deploy: {param} cannot be empty")));
@@ -149,7 +151,7 @@ fn ignores(spec: &LiveUpdateSpec) -> Option<IgnoreDef> {
 }
 
 /// The image that is live-updated: the one selected, or one that stands for the container.
-fn selected_image(given: &DeployArgs<'_>) -> starlark::Result<Reference> {
+fn selected_image(given: &DeployArgs<'_>) -> EvalResult<Reference> {
     let parse = |name: &str| {
         Reference::parse(name).map_err(|why| raise(format!("can't parse {}: {why}", quote(name))))
     };

@@ -1,25 +1,18 @@
-//! `k8s_kind` and `k8s_image_json_path`: where objects of other kinds keep their images.
+//! `k8s_kind` and `k8s_image_json_path`: where objects of custom kinds name their images.
 
-use starlark::{
-    eval::Evaluator,
-    values::{Value, dict::DictRef},
+use builtins_language::{
+    Args, DictRef, EvalResult, Evaluator, FromArg, Mismatch, Value, raise, repr, type_name,
 };
-
-use super::{super::coerce::one_or_sequence, resource::ReadinessArg};
-use crate::{
-    declarations::kubernetes::KindInfo,
-    dialect::{
-        args::{Args, FromArg, Mismatch},
-        error::raise,
-        value::{repr, type_name},
-    },
+use engine_formats::{
     golang::quote::quote,
     kubernetes::{
         locator::{ImageLocator, ImageObject},
         selector::{ObjectSelector, SelectorSpec},
     },
-    session::Session,
 };
+
+use super::{super::coerce::one_or_sequence, resource::ReadinessArg};
+use crate::{declarations::kubernetes::KindInfo, session::Session};
 
 /// JSON paths that lead to strings.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +80,7 @@ impl<'v> FromArg<'v> for ImageObjectArg {
 pub(super) fn k8s_kind<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     if args.positional.len() > 1 {
         return Err(args.error(format!("got {} arguments, want at most 1", args.positional.len())));
     }
@@ -121,7 +114,7 @@ pub(super) fn k8s_kind<'v>(
 pub(super) fn k8s_image_json_path<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let (mut paths, mut spec) = (PathsArg::default(), SelectorSpec::default());
     args.unpack(
         eval,
@@ -143,7 +136,7 @@ pub(super) fn k8s_image_json_path<'v>(
     Ok(Value::new_none())
 }
 
-fn locators(selector: &ObjectSelector, paths: &PathsArg) -> starlark::Result<Vec<ImageLocator>> {
+fn locators(selector: &ObjectSelector, paths: &PathsArg) -> EvalResult<Vec<ImageLocator>> {
     paths.0.iter().map(|path| locator(selector, path, None)).collect()
 }
 
@@ -151,6 +144,6 @@ fn locator(
     selector: &ObjectSelector,
     path: &str,
     object: Option<ImageObject>,
-) -> starlark::Result<ImageLocator> {
+) -> EvalResult<ImageLocator> {
     ImageLocator::new(selector.clone(), path, object).map_err(|why| raise(why.to_string()))
 }

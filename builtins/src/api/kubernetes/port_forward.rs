@@ -1,24 +1,16 @@
-//! Port forwards in all the forms people write them.
+//! Parses port forwards in all supported forms.
 
 use std::{fmt, sync::LazyLock};
 
-use allocative::Allocative;
+use builtins_language::{
+    ApiValue, Args, EvalResult, Evaluator, Heap, Int, Mismatch, Value, ValueLike, api_value, raise,
+    repr,
+};
+use engine_formats::golang::{quote::quote, url::Url};
 use engine_model::Forward;
 use regex::Regex;
-use starlark::{
-    any::ProvidesStaticType,
-    eval::Evaluator,
-    starlark_simple_value,
-    values::{
-        Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value,
-    },
-};
 
 use super::super::coerce::{go_type, sequence};
-use crate::{
-    dialect::{args::Args, error::raise, number::Int, value::repr},
-    golang::{quote::quote, url::Url},
-};
 
 static HOST: LazyLock<Regex> = LazyLock::new(|| {
     let number = r"([0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])";
@@ -28,13 +20,12 @@ static HOST: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What `port_forward` returns.
-#[derive(Clone, Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Clone, Debug)]
 struct PortForwardValue {
-    #[allocative(skip)]
     forward: Forward,
 }
 
-starlark_simple_value!(PortForwardValue);
+api_value!(PortForwardValue);
 
 impl fmt::Display for PortForwardValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,14 +38,15 @@ impl fmt::Display for PortForwardValue {
     }
 }
 
-#[starlark_value(type = "port_forward")]
-impl<'v> StarlarkValue<'v> for PortForwardValue {
-    fn to_bool(&self) -> bool {
+impl ApiValue for PortForwardValue {
+    const TYPE: &'static str = "port_forward";
+
+    fn is_true(&self) -> bool {
         self.forward != Forward::default()
     }
 
-    fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
-        Ok(other.downcast_ref::<Self>().is_some_and(|it| it.forward == self.forward))
+    fn is_equal(&self, other: &Self) -> bool {
+        self.forward == other.forward
     }
 }
 
@@ -62,7 +54,7 @@ impl<'v> StarlarkValue<'v> for PortForwardValue {
 pub(super) fn port_forward<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let (mut local_port, mut container_port) = (0_i64, 0_i64);
     let (mut name, mut path, mut host) = (String::new(), String::new(), String::new());
     args.unpack(
@@ -91,7 +83,7 @@ pub(super) fn port_forward<'v>(
 ///
 /// # Errors
 /// Names what is none.
-pub(super) fn forwards<'v>(value: Value<'v>, heap: Heap<'v>) -> Result<Vec<Forward>, String> {
+pub(super) fn forwards<'v>(value: Value<'v>, heap: Heap<'v>) -> Result<Vec<Forward>, Mismatch> {
     if value.is_none() {
         return Ok(Vec::new());
     }
@@ -100,22 +92,22 @@ pub(super) fn forwards<'v>(value: Value<'v>, heap: Heap<'v>) -> Result<Vec<Forwa
     }
     let Some(items) = sequence(value, heap) else {
         let found = go_type(value);
-        return Err(format!(
+        return Err(Mismatch(format!(
             "port_forwards must be an int, a port_forward, or a sequence of those; is a {found}"
-        ));
+        )));
     };
     let convert = |item: Value<'v>| {
         single(item).unwrap_or_else(|| {
             let (all, item, found) = (repr(value), repr(item), go_type(item));
-            Err(format!(
+            Err(Mismatch(format!(
                 "port_forwards arg {all} includes element {item} which must be an int or a port_forward; is a {found}"
-            ))
+            )))
         })
     };
     items.into_iter().map(convert).collect()
 }
 
-fn single(value: Value<'_>) -> Option<Result<Forward, String>> {
+fn single(value: Value<'_>) -> Option<Result<Forward, Mismatch>> {
     if let Some(int) = Int::of(value) {
         return Some(from_int(&int));
     }
@@ -125,18 +117,19 @@ fn single(value: Value<'_>) -> Option<Result<Forward, String>> {
     Some(Ok(value.downcast_ref::<PortForwardValue>()?.forward.clone()))
 }
 
-fn from_int(int: &Int) -> Result<Forward, String> {
-    let Ok(port) = i64::try_from(int.big()) else {
-        return Err(format!("portForward port value {int} is not representable as an int64"));
+fn from_int(int: &Int) -> Result<Forward, Mismatch> {
+    let Some(port) = int.to_i64() else {
+        let message = format!("portForward port value {int} is not representable as an int64");
+        return Err(Mismatch(message));
     };
     match u16::try_from(port) {
         Ok(port) => Ok(Forward { local_port: i32::from(port), ..Forward::default() }),
-        Err(_) => Err(format!("portForward port value {port} is not in the valid range [0-65535]")),
+        Err(_) => Err(out_of_range(&port.to_string())),
     }
 }
 
 /// `LOCAL`, `LOCAL:CONTAINER` or `HOST:LOCAL:CONTAINER`.
-fn from_text(text: &str) -> Result<Forward, String> {
+fn from_text(text: &str) -> Result<Forward, Mismatch> {
     let parts: Vec<&str> = text.splitn(3, ':').collect();
     let (host, local, container) = match parts.as_slice() {
         [host, local, container] => (*host, *local, Some(*container)),
@@ -145,18 +138,21 @@ fn from_text(text: &str) -> Result<Forward, String> {
     };
     if parts.len() == 3 && !HOST.is_match(host) {
         // The reference names the port here, not the host.
-        return Err(format!(
-            "portForward host value {} is not a valid hostname or IP address",
-            quote(local)
-        ));
+        let shown = quote(local);
+        return Err(Mismatch(format!(
+            "portForward host value {shown} is not a valid hostname or IP address"
+        )));
     }
     let local_port = port(local)?;
     let container_port = container.map_or(Ok(0), port)?;
     Ok(Forward { local_port, container_port, host: host.to_owned(), ..Forward::default() })
 }
 
-fn port(text: &str) -> Result<i32, String> {
-    text.parse::<i64>().ok().and_then(|it| u16::try_from(it).ok()).map(i32::from).ok_or_else(|| {
-        format!("portForward port value {} is not in the valid range [0-65535]", quote(text))
-    })
+fn port(text: &str) -> Result<i32, Mismatch> {
+    let number = text.parse::<i64>().ok().and_then(|it| u16::try_from(it).ok());
+    number.map(i32::from).ok_or_else(|| out_of_range(&quote(text)))
+}
+
+fn out_of_range(shown: &str) -> Mismatch {
+    Mismatch(format!("portForward port value {shown} is not in the valid range [0-65535]"))
 }

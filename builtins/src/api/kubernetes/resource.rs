@@ -1,12 +1,12 @@
-//! `k8s_resource`: what a resource is called, needs, shows and waits for.
+//! `k8s_resource`: name, dependencies, links and readiness of a resource.
 
 use std::collections::BTreeMap;
 
-use engine_model::PodReadiness;
-use starlark::{
-    eval::Evaluator,
-    values::{Value, dict::DictRef, list::ListRef},
+use builtins_language::{
+    Args, DictRef, EvalResult, Evaluator, FromArg, ListRef, Mismatch, Value, raise, repr, type_name,
 };
+use engine_formats::golang::quote::quote;
+use engine_model::PodReadiness;
 
 use super::{
     super::{
@@ -16,16 +16,7 @@ use super::{
     },
     port_forward,
 };
-use crate::{
-    declarations::kubernetes::ResourceOptions,
-    dialect::{
-        args::{Args, FromArg, Mismatch},
-        error::raise,
-        value::{repr, type_name},
-    },
-    golang::quote::quote,
-    session::Session,
-};
+use crate::{declarations::kubernetes::ResourceOptions, session::Session};
 
 /// What counts as ready, as a parameter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +52,7 @@ impl<'v> FromArg<'v> for DiscoveryArg {
 }
 
 #[derive(Default)]
-struct ResourceArgs<'v> {
+struct K8sResourceArgs<'v> {
     workload: Name,
     new_name: Name,
     port_forwards: Option<Value<'v>>,
@@ -76,8 +67,8 @@ struct ResourceArgs<'v> {
     discovery_strategy: DiscoveryArg,
 }
 
-impl<'v> ResourceArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> starlark::Result<Self> {
+impl<'v> K8sResourceArgs<'v> {
+    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
         let mut it = Self::default();
         args.unpack(
             eval,
@@ -104,8 +95,8 @@ impl<'v> ResourceArgs<'v> {
 pub(super) fn k8s_resource<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
-    let given = ResourceArgs::unpack(eval, &args)?;
+) -> EvalResult<Value<'v>> {
+    let given = K8sResourceArgs::unpack(eval, &args)?;
     let is_group = given.workload.0.is_empty();
     let workload = if is_group { given.new_name.0.clone() } else { given.workload.0 };
     if workload.is_empty() {
@@ -154,31 +145,31 @@ pub(super) fn k8s_resource<'v>(
 }
 
 /// One set of labels, or a list of them.
-fn pod_labels(value: Value<'_>) -> Result<Vec<BTreeMap<String, String>>, String> {
+fn pod_labels(value: Value<'_>) -> Result<Vec<BTreeMap<String, String>>, Mismatch> {
     let sets = if let Some(labels) = label_set(value) {
         vec![labels?]
     } else if let Some(list) = ListRef::from_value(value) {
         let set = |it: Value<'_>| {
             label_set(it).unwrap_or_else(|| {
-                Err(format!("pod labels elements must be dicts; got {}", go_type(it)))
+                Err(format!("pod labels elements must be dicts; got {}", go_type(it)).into())
             })
         };
         list.iter().map(set).collect::<Result<_, _>>()?
     } else {
-        return Err(format!("pod labels must be a dict or a list; got {}", go_type(value)));
+        return Err(format!("pod labels must be a dict or a list; got {}", go_type(value)).into());
     };
     Ok(sets.into_iter().filter(|it: &BTreeMap<_, _>| !it.is_empty()).collect())
 }
 
-fn label_set(value: Value<'_>) -> Option<Result<BTreeMap<String, String>, String>> {
+fn label_set(value: Value<'_>) -> Option<Result<BTreeMap<String, String>, Mismatch>> {
     let dict = DictRef::from_value(value)?;
     let text = |it: Value<'_>, what: &str| match it.unpack_str() {
         Some(text) => Ok(text.to_owned()),
-        None => Err(format!(
+        None => Err(Mismatch(format!(
             "pod label {what} must be strings; got '{}' of type {}",
             repr(it),
             go_type(it)
-        )),
+        ))),
     };
     Some(dict.iter().map(|(key, value)| Ok((text(key, "keys")?, text(value, "values")?))).collect())
 }

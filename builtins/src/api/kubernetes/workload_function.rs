@@ -2,29 +2,19 @@
 
 use std::fmt;
 
-use allocative::Allocative;
-use starlark::{
-    any::ProvidesStaticType,
-    collections::StarlarkHasher,
-    eval::{Evaluator, ParametersSpec},
-    starlark_simple_value,
-    values::{Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value},
+use builtins_language::{
+    ApiValue, Args, EvalError, EvalResult, Evaluator, FromArg, Heap, Interpreter, Mismatch, Value,
+    ValueHasher, api_value, call, callable_name, definition, n_params, raise, type_name,
 };
+use engine_formats::kubernetes::Object;
 
 use super::super::coerce::go_type;
 use crate::{
-    assemble,
-    declarations::kubernetes::WorkloadFunction,
-    diagnostic::Position,
-    dialect::{
-        self,
-        args::{Args, FromArg, Mismatch},
-        raise,
-        value::{callable_name, type_name},
-    },
-    kubernetes::Object,
-    session::Session,
+    assemble, declarations::kubernetes::WorkloadFunction, diagnostic::Position, session::Session,
 };
+
+/// Tilt's name for the type of the function's argument.
+const GO_TYPE: &str = "tiltfile.k8sObjectID";
 
 /// A function written in a Tiltfile.
 struct FunctionArg<'v>(Value<'v>);
@@ -42,12 +32,12 @@ impl<'v> FromArg<'v> for FunctionArg<'v> {
 pub(super) fn workload_to_resource_function<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let mut function = FunctionArg(Value::new_none());
     args.unpack(eval, &mut [("func", &mut function)])?;
     let function = function.0;
     let name = callable_name(function);
-    let n_params = function.parameters_spec().map_or(0, ParametersSpec::len);
+    let n_params = n_params(function);
     if n_params != 1 {
         return Err(raise(format!(
             "workload_to_resource_function arg must take 1 argument. {name} takes {n_params}"
@@ -55,7 +45,7 @@ pub(super) fn workload_to_resource_function<'v>(
     }
     let session = Session::of(eval);
     let file = session.current_file();
-    let position = dialect::definition(eval, function).map_or_else(
+    let position = definition(eval, function).map_or_else(
         || session.call_position(eval),
         |frame| Position {
             path: frame.path.unwrap_or_default(),
@@ -70,18 +60,8 @@ pub(super) fn workload_to_resource_function<'v>(
     Ok(Value::new_none())
 }
 
-/// What the function is asked about.
-#[derive(
-    Clone,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    ProvidesStaticType,
-    NoSerialize,
-    StarlarkPagablePanic,
-    Allocative,
-)]
+/// The argument of the function.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ObjectId {
     name: String,
     kind: String,
@@ -89,7 +69,7 @@ struct ObjectId {
     group: String,
 }
 
-starlark_simple_value!(ObjectId);
+api_value!(ObjectId);
 
 impl ObjectId {
     fn of(object: &Object) -> Self {
@@ -109,10 +89,11 @@ impl fmt::Display for ObjectId {
     }
 }
 
-#[starlark_value(type = "K8sObjectID")]
-impl<'v> StarlarkValue<'v> for ObjectId {
-    fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
-        let text = match attribute {
+impl ApiValue for ObjectId {
+    const TYPE: &'static str = "K8sObjectID";
+
+    fn attr<'v>(&self, name: &str, heap: Heap<'v>) -> Option<Value<'v>> {
+        let text = match name {
             "name" => &self.name,
             "kind" => &self.kind,
             "namespace" => &self.namespace,
@@ -122,21 +103,68 @@ impl<'v> StarlarkValue<'v> for ObjectId {
         Some(heap.alloc(text.as_str()))
     }
 
-    fn dir_attr(&self) -> Vec<String> {
+    fn attr_names(&self) -> Vec<String> {
         ["name", "kind", "namespace", "group"].map(str::to_owned).to_vec()
     }
 
-    fn write_hash(&self, hasher: &mut StarlarkHasher) -> starlark::Result<()> {
+    fn attribute_owner(&self) -> Option<&'static str> {
+        Some(GO_TYPE)
+    }
+
+    fn go_type(&self) -> Option<String> {
+        Some(GO_TYPE.to_owned())
+    }
+
+    fn write_hash(&self, hasher: &mut ValueHasher) -> EvalResult<()> {
         std::hash::Hash::hash(self, hasher);
         Ok(())
     }
+}
+
+/// The function of the Tiltfile at this position gives no names.
+#[derive(Debug, thiserror::Error)]
+#[error("{position}: error applying workload_to_resource_function: {why}")]
+pub(crate) struct WorkloadNamesError {
+    position: Position,
+    why: NameError,
+}
+
+impl WorkloadNamesError {
+    /// The error of the function itself, if it failed.
+    pub(crate) fn error(&self) -> Option<&EvalError> {
+        match &self.why {
+            NameError::Failed { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Why a workload has no name.
+#[derive(Debug, thiserror::Error)]
+enum NameError {
+    #[error("internal error: its file is gone")]
+    NoFile,
+    #[error("internal error: the function is gone")]
+    NoFunction,
+    #[error(
+        "error determining resource name for '{workload}': {function}: invalid return value. \
+         wanted: string. got: {found}"
+    )]
+    NoString { workload: String, function: String, found: String },
+    #[error("error determining resource name for '{workload}': {}", .error.message)]
+    Failed { workload: String, error: Box<EvalError> },
+    #[error("both '{workload}' and '{other}' mapped to resource name '{name}'")]
+    Taken { workload: String, other: String, name: String },
 }
 
 /// Asks the function of the Tiltfile, if there is one, for the names of all workloads.
 ///
 /// # Errors
 /// If it fails, or gives two workloads one name.
-pub(crate) fn ask_for_names(session: &Session, dialect: &dialect::Session) -> Result<(), String> {
+pub(crate) fn ask_for_names(
+    session: &Session,
+    interpreter: &Interpreter,
+) -> Result<(), WorkloadNamesError> {
     let (function, workloads) = {
         let declarations = session.declarations.borrow();
         let Some(function) = declarations.kubernetes.workload_function.clone() else {
@@ -148,46 +176,42 @@ pub(crate) fn ask_for_names(session: &Session, dialect: &dialect::Session) -> Re
         };
         (function, workloads.iter().map(|it| ObjectId::of(it)).collect::<Vec<_>>())
     };
-    let names = names(session, dialect, &function, &workloads).map_err(|why| {
-        format!("{}: error applying workload_to_resource_function: {why}", function.position)
-    })?;
+    let names = names(session, interpreter, &function, &workloads)
+        .map_err(|why| WorkloadNamesError { position: function.position.clone(), why })?;
     session.declarations.borrow_mut().kubernetes.workload_names = Some(names);
     Ok(())
 }
 
 fn names(
     session: &Session,
-    dialect: &dialect::Session,
+    interpreter: &Interpreter,
     function: &WorkloadFunction,
     workloads: &[ObjectId],
-) -> Result<Vec<String>, String> {
-    let loaded = session.loader.get(&function.file).ok_or("internal error: its file is gone")?;
-    let callee =
-        loaded.module().owned_extra_value().ok_or("internal error: the function is gone")?;
+) -> Result<Vec<String>, NameError> {
+    let loaded = session.loader.get(&function.file).ok_or(NameError::NoFile)?;
+    let callee = loaded.extra_value().ok_or(NameError::NoFunction)?;
     let mut names: Vec<String> = Vec::new();
     for workload in workloads {
-        let answer = dialect.with_evaluator(|eval| {
+        let answer = interpreter.with_evaluator(|eval| {
             let heap = eval.heap();
             let callee = heap.access_owned_frozen_value(&callee);
-            let answer = dialect::call(eval, callee, &[heap.alloc(workload.clone())], &[])?;
+            let answer = call(eval, callee, &[heap.alloc(workload.clone())], &[])?;
             Ok(answer.unpack_str().map(str::to_owned).ok_or_else(|| go_type(answer)))
         });
-        let fail = |why: String| format!("error determining resource name for '{workload}': {why}");
+        let workload_text = || workload.to_string();
         let name = match answer {
             Ok(Ok(name)) => name,
             Ok(Err(found)) => {
-                let callee = &function.name;
-                return Err(fail(format!(
-                    "{callee}: invalid return value. wanted: string. got: {found}"
-                )));
+                let function = function.name.clone();
+                return Err(NameError::NoString { workload: workload_text(), function, found });
             }
-            Err(error) => return Err(fail(error.message)),
+            Err(error) => {
+                return Err(NameError::Failed { workload: workload_text(), error: error.into() });
+            }
         };
         if let Some(other) = names.iter().position(|it| *it == name) {
-            let other = &workloads[other];
-            return Err(format!(
-                "both '{workload}' and '{other}' mapped to resource name '{name}'"
-            ));
+            let (workload, other) = (workload_text(), workloads[other].to_string());
+            return Err(NameError::Taken { workload, other, name });
         }
         names.push(name);
     }

@@ -1,10 +1,11 @@
-//! Decides which files an overlay depends on, and so which are watched.
+//! Finds the files that an overlay depends on, which are watched.
 
 use std::collections::HashSet;
 
+use engine_formats::{golang::path, yaml};
+
 use super::file::{self, Kustomization};
 use crate::{
-    golang::path,
     host::{FileKind, Host},
     session::Session,
 };
@@ -16,8 +17,23 @@ pub(super) const FILE_NAMES: [&str; 3] =
 /// How deep overlays may refer to others. Kustomize refuses circles, but another program may have built this one.
 const MAX_DEPTH: usize = 1_000;
 
+/// Why the dependencies of an overlay are unknown.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OverlayError {
+    #[error("overlays refer to each other more than {MAX_DEPTH} levels deep: {0}")]
+    TooDeep(String),
+    #[error("Found multiple kustomization files under: {0}\n")]
+    SeveralFiles(String),
+    #[error("unable to find one of [{}] in directory '{dir}'", FILE_NAMES.join(" "))]
+    NoFile { dir: String },
+    #[error("Failed to read kustomization file under {dir}:\n{problems}")]
+    Fields { dir: String, problems: String },
+    #[error(transparent)]
+    Content(#[from] yaml::Error),
+}
+
 /// The files that the overlay in a directory depends on, each once.
-pub(super) fn of(session: &Session, dir: &str) -> Result<Vec<String>, String> {
+pub(super) fn of(session: &Session, dir: &str) -> Result<Vec<String>, OverlayError> {
     let mut files = Vec::new();
     collect(session.host.as_ref(), dir, 0, &mut files)?;
     let mut seen = HashSet::new();
@@ -30,16 +46,11 @@ fn collect(
     dir: &str,
     depth: usize,
     files: &mut Vec<String>,
-) -> Result<(), String> {
+) -> Result<(), OverlayError> {
     if depth > MAX_DEPTH {
-        return Err(format!(
-            "overlays refer to each other more than {MAX_DEPTH} levels deep: {dir}"
-        ));
+        return Err(OverlayError::TooDeep(dir.to_owned()));
     }
-    let (own_file, bytes) = find(host, dir)?;
-    let content = file::read(&bytes).map_err(|why| why.to_string())?;
-    check_fields(&content, dir)?;
-
+    let (own_file, content) = read(host, dir)?;
     let below = |it: &String| path::join(&[dir, it.as_str()]);
     for entry in
         [&content.bases, &content.components, &content.resources].into_iter().flatten().map(below)
@@ -60,8 +71,17 @@ fn collect(
     Ok(())
 }
 
+/// The file that makes a directory an overlay, and what it says. It is apart, as its caller calls itself a thousand
+/// times.
+fn read(host: &dyn Host, dir: &str) -> Result<(String, Box<Kustomization>), OverlayError> {
+    let (own_file, bytes) = find(host, dir)?;
+    let content = file::read(&bytes)?;
+    check_fields(&content, dir)?;
+    Ok((own_file, Box::new(content)))
+}
+
 /// The only file with one of the recognized names.
-fn find(host: &dyn Host, dir: &str) -> Result<(String, Vec<u8>), String> {
+fn find(host: &dyn Host, dir: &str) -> Result<(String, Vec<u8>), OverlayError> {
     let mut found = Vec::new();
     for name in FILE_NAMES {
         let file = path::join(&[dir, name]);
@@ -70,14 +90,12 @@ fn find(host: &dyn Host, dir: &str) -> Result<(String, Vec<u8>), String> {
         }
     }
     if found.len() > 1 {
-        return Err(format!("Found multiple kustomization files under: {dir}\n"));
+        return Err(OverlayError::SeveralFiles(dir.to_owned()));
     }
-    found.pop().ok_or_else(|| {
-        format!("unable to find one of [{}] in directory '{dir}'", FILE_NAMES.join(" "))
-    })
+    found.pop().ok_or_else(|| OverlayError::NoFile { dir: dir.to_owned() })
 }
 
-fn check_fields(content: &Kustomization, dir: &str) -> Result<(), String> {
+fn check_fields(content: &Kustomization, dir: &str) -> Result<(), OverlayError> {
     let mut problems = Vec::new();
     if !["", "Kustomization", "Component"].contains(&content.kind.as_str()) {
         problems.push("kind should be Kustomization or Component".to_owned());
@@ -92,7 +110,7 @@ fn check_fields(content: &Kustomization, dir: &str) -> Result<(), String> {
     if problems.is_empty() {
         return Ok(());
     }
-    Err(format!("Failed to read kustomization file under {dir}:\n{}", problems.join("\n")))
+    Err(OverlayError::Fields { dir: dir.to_owned(), problems: problems.join("\n") })
 }
 
 #[cfg(test)]

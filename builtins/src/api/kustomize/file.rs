@@ -1,15 +1,14 @@
-//! Reads the file of an overlay as go-yaml v2 reads it into a Go struct: what does not fit its type is an error,
-//! and fields of other names are ignored.
+//! Reads the file of an overlay as go-yaml v2 decodes it into a Go struct: type mismatches are errors, unknown fields
+//! are ignored.
 
-use super::schema::{KUSTOMIZATION, Shape, Type};
-use crate::{
-    dialect::value::decode_utf8,
-    yaml::{
-        self, Error,
-        node::{Kind, NodeId, Stream},
-        tag_v2,
-    },
+use builtins_language::decode_utf8;
+use engine_formats::yaml::{
+    self, Error,
+    node::{Kind, NodeId, Stream},
+    tag_v2,
 };
+
+use super::schema::{FieldShape, KUSTOMIZATION, Type};
 
 /// The fields of an overlay that name files, and those that say what it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +31,8 @@ pub(super) struct Kustomization {
 /// Reads the first document of a text.
 pub(super) fn read(text: &[u8]) -> Result<Kustomization, Error> {
     let (data, failure, problems) = yaml::with_tree_v2(text, |stream| {
-        let mut reader = Reader { stream, open: Vec::new(), failure: None, problems: Vec::new() };
+        let mut reader =
+            KustomizationReader { stream, open: Vec::new(), failure: None, problems: Vec::new() };
         let data = stream.documents.first().map(|root| reader.read(*root, &KUSTOMIZATION));
         (data.unwrap_or_default(), reader.failure, reader.problems)
     })?;
@@ -97,7 +97,7 @@ impl Data {
 }
 
 /// Walks a document along its type, which bounds the depth.
-struct Reader<'s, 't> {
+struct KustomizationReader<'s, 't> {
     stream: &'s Stream<'t>,
     /// The anchors that are being read through aliases.
     open: Vec<NodeId>,
@@ -107,11 +107,11 @@ struct Reader<'s, 't> {
     problems: Vec<String>,
 }
 
-impl Reader<'_, '_> {
+impl KustomizationReader<'_, '_> {
     fn read(&mut self, id: NodeId, ty: &'static Type) -> Data {
         let stream = self.stream;
         match (&stream[id].kind, ty.shape) {
-            (_, Shape::Any) => Data::Empty,
+            (_, FieldShape::Any) => Data::Empty,
             (Kind::Alias { name, target }, _) => {
                 if self.open.contains(target) {
                     self.failure
@@ -123,10 +123,10 @@ impl Reader<'_, '_> {
                 self.open.pop();
                 data
             }
-            (Kind::Sequence { items, .. }, Shape::List(item)) => {
+            (Kind::Sequence { items, .. }, FieldShape::List(item)) => {
                 Data::List(items.iter().map(|it| self.read(*it, item)).collect())
             }
-            (Kind::Mapping { entries, .. }, Shape::Map(value)) => {
+            (Kind::Mapping { entries, .. }, FieldShape::Map(value)) => {
                 for (key, entry) in entries {
                     if stream[*key].is_merge_key() {
                         self.read_merged(*entry, ty);
@@ -136,7 +136,7 @@ impl Reader<'_, '_> {
                 }
                 Data::Empty
             }
-            (Kind::Mapping { entries, .. }, Shape::Struct(_)) => {
+            (Kind::Mapping { entries, .. }, FieldShape::Struct(_)) => {
                 let mut fields = Vec::new();
                 self.read_fields(entries, ty, &mut fields);
                 Data::Fields(fields)
@@ -153,7 +153,7 @@ impl Reader<'_, '_> {
         ty: &'static Type,
         fields: &mut Vec<(&'static str, Data)>,
     ) {
-        let Shape::Struct(known) = ty.shape else { return };
+        let FieldShape::Struct(known) = ty.shape else { return };
         for (key, value) in entries {
             let key = &self.stream[*key];
             if key.is_merge_key() {
@@ -186,13 +186,19 @@ impl Reader<'_, '_> {
         Data::Fields(fields)
     }
 
-    fn read_scalar(&mut self, id: NodeId, value: &str, shape: Shape, ty: &'static Type) -> Data {
+    fn read_scalar(
+        &mut self,
+        id: NodeId,
+        value: &str,
+        shape: FieldShape,
+        ty: &'static Type,
+    ) -> Data {
         let tag = tag_v2(&self.stream[id]).into_owned();
         match shape {
             _ if tag == "!!null" => Data::Empty,
-            Shape::Text => Data::Text(value.to_owned()),
-            Shape::Bool if tag == "!!bool" => Data::Empty,
-            Shape::Int if tag == "!!int" || tag == "!!float" => Data::Empty,
+            FieldShape::Text => Data::Text(value.to_owned()),
+            FieldShape::Bool if tag == "!!bool" => Data::Empty,
+            FieldShape::Int if tag == "!!int" || tag == "!!float" => Data::Empty,
             _ => self.refuse(id, &tag, ty),
         }
     }

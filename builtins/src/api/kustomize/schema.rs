@@ -6,12 +6,12 @@ pub(super) struct Type {
     /// Its name in messages.
     pub(super) name: &'static str,
     /// What it holds.
-    pub(super) shape: Shape,
+    pub(super) shape: FieldShape,
 }
 
 /// What a type holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape {
+pub(super) enum FieldShape {
     /// Anything at all.
     Any,
     /// Text, which any scalar is.
@@ -25,31 +25,31 @@ pub(super) enum Shape {
     /// A dictionary with any keys.
     Map(&'static Type),
     /// A dictionary with known keys.
-    Struct(Fields),
+    Struct(FieldTypes),
 }
 
-type Fields = &'static [(&'static str, &'static Type)];
+type FieldTypes = &'static [(&'static str, &'static Type)];
 
 const fn text(name: &'static str) -> Type {
-    Type { name, shape: Shape::Text }
+    Type { name, shape: FieldShape::Text }
 }
 
 const fn list(name: &'static str, item: &'static Type) -> Type {
-    Type { name, shape: Shape::List(item) }
+    Type { name, shape: FieldShape::List(item) }
 }
 
 const fn map(name: &'static str, value: &'static Type) -> Type {
-    Type { name, shape: Shape::Map(value) }
+    Type { name, shape: FieldShape::Map(value) }
 }
 
-const fn structure(name: &'static str, fields: Fields) -> Type {
-    Type { name, shape: Shape::Struct(fields) }
+const fn structure(name: &'static str, fields: FieldTypes) -> Type {
+    Type { name, shape: FieldShape::Struct(fields) }
 }
 
-static ANY: Type = Type { name: "interface {}", shape: Shape::Any };
-static BOOL: Type = Type { name: "bool", shape: Shape::Bool };
-static INT: Type = Type { name: "int", shape: Shape::Int };
-static INT64: Type = Type { name: "int64", shape: Shape::Int };
+static ANY: Type = Type { name: "interface {}", shape: FieldShape::Any };
+static BOOL: Type = Type { name: "bool", shape: FieldShape::Bool };
+static INT: Type = Type { name: "int", shape: FieldShape::Int };
+static INT64: Type = Type { name: "int64", shape: FieldShape::Int };
 static STRING: Type = text("string");
 static STRINGS: Type = list("[]string", &STRING);
 static STRING_MAP: Type = map("map[string]string", &STRING);

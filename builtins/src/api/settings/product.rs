@@ -1,14 +1,12 @@
-//! Decides what a Tiltfile can say about the engine as a product: secrets in logs, analytics, telemetry, features,
-//! teams.
+//! Further settings: secrets in logs, analytics, telemetry, features, teams.
 
+use builtins_language::{Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, raise};
+use engine_formats::golang::quote::command_line;
 use engine_model::Nanoseconds;
-use starlark::{environment::GlobalsBuilder, eval::Evaluator, values::Value};
 
 use crate::{
     api::coerce::{self, Duration, StrDict},
     declarations::settings::{FeatureError, SNAPSHOTS},
-    dialect::{Args, BuiltinsExt, raise},
-    golang::quote::command_line,
     session::Session,
 };
 
@@ -25,10 +23,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// `secret_settings(disable_scrub)`.
-fn secret_settings<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn secret_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut disable_scrub = false;
     args.unpack(eval, &mut [("disable_scrub", &mut disable_scrub)])?;
     Session::of(eval).declarations.borrow_mut().settings.scrub_secrets = !disable_scrub;
@@ -39,7 +34,7 @@ fn secret_settings<'v>(
 fn analytics_settings<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let mut enable = false;
     args.unpack(eval, &mut [("enable", &mut enable)])?;
     Session::of(eval).declarations.borrow_mut().settings.analytics = if enable { 2 } else { 1 };
@@ -50,7 +45,7 @@ fn analytics_settings<'v>(
 fn experimental_analytics_report<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let mut tags = StrDict::default();
     args.unpack(eval, &mut [("tags", &mut tags)])?;
     Ok(Value::new_none())
@@ -60,7 +55,7 @@ fn experimental_analytics_report<'v>(
 fn experimental_telemetry_cmd<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let [mut cmd, mut cmd_bat, mut dir] = [None::<Value<'v>>; 3];
     let mut period = Duration(0);
     args.unpack(
@@ -94,26 +89,20 @@ fn experimental_telemetry_cmd<'v>(
 fn experimental_metrics_settings<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     _: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     Session::of(eval).warn("experimental_metrics_settings() is deprecated");
     Ok(Value::new_none())
 }
 
 /// `enable_feature(msg)`.
-fn enable_feature<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn enable_feature<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut flag = String::new();
     args.unpack(eval, &mut [("msg", &mut flag)])?;
     set_feature(eval, &flag, true)
 }
 
 /// `disable_feature(msg)`.
-fn disable_feature<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+fn disable_feature<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut flag = String::new();
     args.unpack(eval, &mut [("msg", &mut flag)])?;
     set_feature(eval, &flag, false)
@@ -123,7 +112,7 @@ fn disable_feature<'v>(
 fn disable_snapshots<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     args.unpack(eval, &mut [])?;
     set_feature(eval, SNAPSHOTS, false)
 }
@@ -132,7 +121,7 @@ fn set_feature<'v>(
     eval: &Evaluator<'v, '_, '_>,
     flag: &str,
     enabled: bool,
-) -> starlark::Result<Value<'v>> {
+) -> EvalResult<Value<'v>> {
     let session = Session::of(eval);
     let outcome = session.declarations.borrow_mut().settings.features.set(flag, enabled);
     match outcome {
@@ -144,7 +133,7 @@ fn set_feature<'v>(
 }
 
 /// `set_team(team_id)`.
-fn set_team<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+fn set_team<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
     let mut team_id = String::new();
     args.unpack(eval, &mut [("team_id", &mut team_id)])?;
     if team_id.is_empty() {

@@ -1,13 +1,13 @@
-//! The types of the API that Tiltfiles can make: their fields, and how an empty field is printed.
+//! The API types that Tiltfiles can construct: their fields, and how empty fields are printed.
 
+use engine_formats::v1alpha1;
 use serde_json::{Map, Value as Json};
 
-use super::validate;
 use crate::objects::{self, ObjectType};
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     /// A text.
     Str,
     /// A text that is printed even if it is empty, once it is given.
@@ -64,7 +64,7 @@ pub(super) struct Field {
     /// The name in the API.
     pub(super) json: &'static str,
     /// What it holds.
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
     /// How it is printed when empty.
     pub(super) empty: Empty,
     /// Where it can be given.
@@ -122,25 +122,25 @@ impl Object {
 }
 
 /// A field that is left out when empty.
-const fn omit(name: &'static str, json: &'static str, kind: Kind) -> Field {
+const fn omit(name: &'static str, json: &'static str, kind: FieldKind) -> Field {
     Field { name, json, kind, empty: Empty::Omitted, place: Place::Everywhere }
 }
 
 /// A field that is always printed.
-const fn show(name: &'static str, json: &'static str, kind: Kind) -> Field {
+const fn show(name: &'static str, json: &'static str, kind: FieldKind) -> Field {
     Field { empty: Empty::Shown, ..omit(name, json, kind) }
 }
 
 /// A field that is refused wherever it is given.
 const fn refused(name: &'static str) -> Field {
-    Field { place: Place::ArgumentOnly, ..omit(name, "", Kind::Nothing) }
+    Field { place: Place::ArgumentOnly, ..omit(name, "", FieldKind::Nothing) }
 }
 
 const fn spec(function: &'static str, fields: &'static [Field]) -> Spec {
     Spec { function, fields }
 }
 
-use Kind::{
+use FieldKind::{
     Bool, Duration, Int, List, Nothing, OptionalStr, Path, Paths, Spec as Nested, Str, StrList,
     StrMap,
 };
@@ -355,14 +355,14 @@ pub(super) static OBJECTS: &[Object] = &[
             omit("disable_source", "disableSource", Nested(&DISABLE_SOURCE)),
         ],
         body: Body::Spec { zero_status: &[] },
-        validate: validate::nothing,
+        validate: |_| Vec::new(),
     },
     Object {
         function: "config_map",
         kind: objects::CONFIG_MAP,
         fields: &[omit("data", "data", StrMap)],
         body: Body::Inline,
-        validate: validate::nothing,
+        validate: |_| Vec::new(),
     },
     Object {
         function: "extension",
@@ -373,7 +373,7 @@ pub(super) static OBJECTS: &[Object] = &[
             omit("args", "args", StrList),
         ],
         body: Body::Spec { zero_status: &[] },
-        validate: validate::nothing,
+        validate: |_| Vec::new(),
     },
     Object {
         function: "extension_repo",
@@ -385,7 +385,7 @@ pub(super) static OBJECTS: &[Object] = &[
             omit("git_subpath", "gitSubpath", Str),
         ],
         body: Body::Spec { zero_status: &["lastFetchedAt"] },
-        validate: validate::extension_repo,
+        validate: v1alpha1::extension_repo,
     },
     Object {
         function: "file_watch",
@@ -396,7 +396,7 @@ pub(super) static OBJECTS: &[Object] = &[
             omit("disable_source", "disableSource", Nested(&DISABLE_SOURCE)),
         ],
         body: Body::Spec { zero_status: &["monitorStartTime", "lastEventTime"] },
-        validate: validate::file_watch,
+        validate: v1alpha1::file_watch,
     },
     Object {
         function: "kubernetes_apply",
@@ -430,7 +430,7 @@ pub(super) static OBJECTS: &[Object] = &[
             omit("server_side_apply", "serverSideApply", Bool),
         ],
         body: Body::Spec { zero_status: &["lastApplyTime", "lastApplyStartTime"] },
-        validate: validate::kubernetes_apply,
+        validate: v1alpha1::kubernetes_apply,
     },
     Object {
         function: "kubernetes_discovery",
@@ -451,7 +451,7 @@ pub(super) static OBJECTS: &[Object] = &[
             show("cluster", "cluster", Str),
         ],
         body: Body::Spec { zero_status: &["monitorStartTime", "pods"] },
-        validate: validate::kubernetes_discovery,
+        validate: v1alpha1::kubernetes_discovery,
     },
     Object {
         function: "ui_button",
@@ -466,6 +466,6 @@ pub(super) static OBJECTS: &[Object] = &[
             omit("inputs", "inputs", List(&UI_INPUT_SPEC)),
         ],
         body: Body::Spec { zero_status: &["lastClickedAt"] },
-        validate: validate::ui_button,
+        validate: v1alpha1::ui_button,
     },
 ];

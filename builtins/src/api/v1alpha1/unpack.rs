@@ -1,22 +1,15 @@
-//! Decides which values fit a field, and what they become in the API.
+//! Converts arguments to the fields of API types.
 
+use builtins_language::{
+    ConstructedDict, DictRef, Evaluator, FromArg, ListRef, Mismatch, Value, args::Param, repr,
+    type_name,
+};
 use engine_model::GoDuration;
 use serde_json::{Map, Value as Json};
-use starlark::{
-    eval::Evaluator,
-    values::{Value, dict::DictRef, list::ListRef},
-};
 
-use super::{
-    table::{Empty, Field, Kind, Place, Spec},
-    value::SpecValue,
-};
+use super::table::{Empty, Field, FieldKind, Place, Spec};
 use crate::{
     api::coerce::{AbsPaths, Duration, StrDict, StrList, abs_path},
-    dialect::{
-        args::{FromArg, Mismatch, Param},
-        repr, type_name,
-    },
     session::Session,
 };
 
@@ -26,8 +19,8 @@ pub(super) fn spec<'v>(
     value: Value<'v>,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> Result<Json, Mismatch> {
-    if let Some(json) = SpecValue::json_of(value, spec) {
-        return Ok(json);
+    if let Some(json) = ConstructedDict::payload_of(value, spec.function) {
+        return Ok(serde_json::from_str(json).expect("it was printed from JSON"));
     }
     let Some(dict) = DictRef::from_value(value) else {
         return Err(format!("expected dict, actual: {}", type_name(value)).into());
@@ -69,18 +62,18 @@ fn nested_field<'v>(
 ) -> Result<Json, Mismatch> {
     let type_name = type_name(value);
     match field.kind {
-        Kind::Str | Kind::OptionalStr => match value.unpack_str() {
+        FieldKind::Str | FieldKind::OptionalStr => match value.unpack_str() {
             Some(text) => Ok(text.into()),
             None => Err(format!("Expected string, actual: {type_name}").into()),
         },
-        Kind::Int => match value.unpack_i32() {
+        FieldKind::Int => match value.unpack_i32() {
             Some(int) => Ok(int.into()),
             None if type_name == "int" => {
                 Err(format!("Expected int, got: {} out of range", repr(value)).into())
             }
             None => Err(format!("Expected int, got: got {type_name}, want int").into()),
         },
-        Kind::Bool => match value.unpack_bool() {
+        FieldKind::Bool => match value.unpack_bool() {
             Some(it) => Ok(it.into()),
             None => Err(format!("Expected bool, got: {type_name}").into()),
         },
@@ -91,22 +84,22 @@ fn nested_field<'v>(
 
 /// The value of an argument, or one that is refused in the same words everywhere.
 fn compound<'v>(
-    kind: Kind,
+    kind: FieldKind,
     value: Value<'v>,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> Result<Json, Mismatch> {
     Ok(match kind {
-        Kind::Str | Kind::OptionalStr => String::from_arg(value, eval)?.into(),
-        Kind::Int => i32::from_arg(value, eval)?.into(),
-        Kind::Bool => bool::from_arg(value, eval)?.into(),
-        Kind::Path => abs_path(value, Session::of(eval))?.into(),
-        Kind::Paths => AbsPaths::from_arg(value, eval)?.0.map_or(Json::Null, Json::from),
-        Kind::StrList => str_list(StrList::from_arg(value, eval)?),
-        Kind::StrMap => StrMap::from_arg(value, eval)?.0,
-        Kind::Duration => GoDuration(Duration::from_arg(value, eval)?.0).to_string().into(),
-        Kind::Spec(nested) => spec(nested, value, eval)?,
-        Kind::List(item) => list(item, value, eval)?,
-        Kind::Nothing => return Err("nothing can be given here".into()),
+        FieldKind::Str | FieldKind::OptionalStr => String::from_arg(value, eval)?.into(),
+        FieldKind::Int => i32::from_arg(value, eval)?.into(),
+        FieldKind::Bool => bool::from_arg(value, eval)?.into(),
+        FieldKind::Path => abs_path(value, Session::of(eval))?.into(),
+        FieldKind::Paths => AbsPaths::from_arg(value, eval)?.0.map_or(Json::Null, Json::from),
+        FieldKind::StrList => str_list(StrList::from_arg(value, eval)?),
+        FieldKind::StrMap => StrMap::from_arg(value, eval)?.0,
+        FieldKind::Duration => GoDuration(Duration::from_arg(value, eval)?.0).to_string().into(),
+        FieldKind::Spec(nested) => spec(nested, value, eval)?,
+        FieldKind::List(item) => list(item, value, eval)?,
+        FieldKind::Nothing => return Err("nothing can be given here".into()),
     })
 }
 
@@ -170,9 +163,9 @@ pub(super) fn emit(
     map
 }
 
-fn is_empty(kind: Kind, json: &Json) -> bool {
+fn is_empty(kind: FieldKind, json: &Json) -> bool {
     match (kind, json) {
-        (Kind::Spec(_) | Kind::OptionalStr, _) => false,
+        (FieldKind::Spec(_) | FieldKind::OptionalStr, _) => false,
         (_, Json::Null) => true,
         (_, Json::Bool(it)) => !it,
         (_, Json::Number(number)) => number.as_i64() == Some(0),
@@ -182,13 +175,19 @@ fn is_empty(kind: Kind, json: &Json) -> bool {
     }
 }
 
-fn zero(kind: Kind, session: &Session) -> Json {
+fn zero(kind: FieldKind, session: &Session) -> Json {
     match kind {
-        Kind::Str | Kind::OptionalStr | Kind::Path => "".into(),
-        Kind::Int => 0.into(),
-        Kind::Bool => false.into(),
-        Kind::Duration => "0s".into(),
-        Kind::StrMap | Kind::Paths | Kind::StrList | Kind::List(_) | Kind::Nothing => Json::Null,
-        Kind::Spec(spec) => Json::Object(emit(spec.fields, vec![None; spec.fields.len()], session)),
+        FieldKind::Str | FieldKind::OptionalStr | FieldKind::Path => "".into(),
+        FieldKind::Int => 0.into(),
+        FieldKind::Bool => false.into(),
+        FieldKind::Duration => "0s".into(),
+        FieldKind::StrMap
+        | FieldKind::Paths
+        | FieldKind::StrList
+        | FieldKind::List(_)
+        | FieldKind::Nothing => Json::Null,
+        FieldKind::Spec(spec) => {
+            Json::Object(emit(spec.fields, vec![None; spec.fields.len()], session))
+        }
     }
 }

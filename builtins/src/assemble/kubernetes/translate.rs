@@ -1,7 +1,12 @@
-//! Resources become manifests: what is applied, forwarded, logged and waited for.
+//! Turns Kubernetes resources into manifests: what to apply, forward, log and wait for.
 
 use std::collections::BTreeMap;
 
+use engine_formats::{
+    golang::label::sanitize_name,
+    kubernetes::{self as k8s, Object, order::sort_for_apply},
+    yaml,
+};
 use engine_model::{
     ApplyCmd, Cmd, DeployTarget, DiscoveryTemplate, Forward, IgnoreDef,
     ImageLocator as LocatorSpec, ImageObject, KubernetesTarget, LabelSelector, Manifest,
@@ -10,7 +15,10 @@ use engine_model::{
 };
 
 use super::{
-    super::images::{TargetMaker, git_ignores},
+    super::{
+        error::AssemblyError,
+        images::{TargetMaker, git_ignores},
+    },
     Resource, Resources, UNCATEGORIZED,
 };
 use crate::{
@@ -20,13 +28,11 @@ use crate::{
         images::{ImageId, Images},
     },
     diagnostic::Problem,
-    golang::label::sanitize_name,
     host::Host,
-    kubernetes::{self as k8s, Object, order::sort_for_apply},
     session::Request,
 };
 
-/// Containers whose logs nobody wants to read.
+/// Containers whose logs are not followed.
 const IGNORED_CONTAINERS: [&str; 4] =
     ["istio-init", "istio-proxy", "linkerd-proxy", "linkerd-init"];
 
@@ -58,7 +64,7 @@ impl Translator<'_> {
         for (resource, builds) in resources.resources.iter().zip(builds) {
             match self.manifest(resource, builds, maker) {
                 Ok(manifest) => manifests.push(manifest),
-                Err(message) => problems.push(Problem::new("tiltfile::image", message)),
+                Err(why) => problems.push(Problem::new("tiltfile::image", why.to_string())),
             }
         }
         if !problems.is_empty() {
@@ -86,7 +92,7 @@ impl Translator<'_> {
         resource.readiness = PodReadiness::Ignore;
         let target = self
             .target(&resource, &[], Vec::new())
-            .map_err(|why| vec![Problem::new("tiltfile::kubernetes", why)])?;
+            .map_err(|why| vec![Problem::new("tiltfile::kubernetes", why.to_string())])?;
         Ok(Some(Manifest {
             name: UNCATEGORIZED.to_owned(),
             image_targets: None,
@@ -103,10 +109,10 @@ impl Translator<'_> {
         resource: &Resource<'_>,
         builds: &[ImageId],
         maker: &mut TargetMaker<'_>,
-    ) -> Result<Manifest, String> {
+    ) -> Result<Manifest, AssemblyError> {
         let image_targets = maker
             .targets(&resource.name, builds)
-            .map_err(|why| format!("getting image build info for {}: {why}", resource.name))?;
+            .map_err(|why| AssemblyError::ImageBuilds { resource: resource.name.clone(), why })?;
         let mut image_maps: Vec<String> = Vec::new();
         for name in builds.iter().map(|it| self.images.get(*it).image_map_name()) {
             let is_live_update_only =
@@ -117,7 +123,7 @@ impl Translator<'_> {
         }
         let target = self
             .target(resource, builds, image_maps)
-            .map_err(|why| format!("creating K8s deploy target for {}: {why}", resource.name))?;
+            .map_err(|why| AssemblyError::DeployTarget { resource: resource.name.clone(), why })?;
         Ok(Manifest {
             name: resource.name.clone(),
             image_targets: Some(image_targets),
@@ -139,7 +145,7 @@ impl Translator<'_> {
         resource: &Resource<'_>,
         builds: &[ImageId],
         image_maps: Vec<String>,
-    ) -> Result<KubernetesTarget, String> {
+    ) -> Result<KubernetesTarget, yaml::Error> {
         let settings = &self.declarations.settings.update;
         let mut objects: Vec<&Object> =
             resource.objects.iter().map(|it| &self.declarations.kubernetes.objects[*it]).collect();
@@ -152,7 +158,7 @@ impl Translator<'_> {
             yaml: if deploy.is_some() {
                 String::new()
             } else {
-                k8s::to_yaml(objects.iter().copied()).map_err(|why| why.to_string())?
+                k8s::to_yaml(objects.iter().copied())?
             },
             image_maps,
             image_locators: if deploy.is_some() { Vec::new() } else { self.locators(&objects) },
@@ -167,6 +173,7 @@ impl Translator<'_> {
             apply_cmd: deploy.map(|it| apply_cmd(&it.apply)),
             restart_on: deploy.map(|_| RestartOn {
                 file_watches: vec![sanitize_name(&format!("{}:apply", resource.name))],
+                ui_buttons: Vec::new(),
             }),
             delete_cmd: deploy.map(|it| apply_cmd(&it.delete)),
             cluster: "default",

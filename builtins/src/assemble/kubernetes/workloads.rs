@@ -1,23 +1,29 @@
-//! Which objects are workloads, and which images they use.
+//! Finds workloads and the images they use.
 
-use crate::{
-    declarations::{
-        Declarations,
-        images::Images,
-        kubernetes::{KindInfo, Kubernetes},
-    },
+use engine_formats::{
     docker::{
         reference::{Reference, ReferenceError},
         selector::RefSelector,
     },
-    kubernetes::{Object, images::find_images, locator::ImageLocator},
+    kubernetes::{
+        Object,
+        images::{ImageError, find_images},
+        locator::ImageLocator,
+    },
+};
+
+use super::super::error::AssemblyError;
+use crate::declarations::{
+    Declarations,
+    images::Images,
+    kubernetes::{KindInfo, Kubernetes},
 };
 
 /// The workloads among all objects, in order.
 ///
 /// # Errors
 /// If an image of an object cannot be found or read.
-pub(crate) fn workloads(declarations: &Declarations) -> Result<Vec<&Object>, String> {
+pub(crate) fn workloads(declarations: &Declarations) -> Result<Vec<&Object>, AssemblyError> {
     let finder = ImageFinder::new(&declarations.kubernetes, &declarations.images);
     let mut found = Vec::new();
     for object in &declarations.kubernetes.objects {
@@ -43,26 +49,26 @@ impl<'a> ImageFinder<'a> {
         self.kinds.iter().flat_map(|it| &it.locators)
     }
 
-    pub(super) fn images(&self, object: &Object) -> Result<Vec<Reference>, String> {
+    pub(super) fn images(
+        &self,
+        object: &Object,
+    ) -> Result<Vec<Reference>, ImageError<ReferenceError>> {
         let env_matches = |it: &Reference| {
             self.env_var_selectors.iter().filter(|selector| selector.matches(it)).count()
         };
-        find_images::<Reference, ReferenceError, _, _>(
-            object,
-            self.locators(),
-            Reference::parse,
-            env_matches,
-        )
-        .map_err(|why| why.to_string())
+        find_images(object, self.locators(), Reference::parse, env_matches)
     }
 
-    pub(super) fn is_workload(&self, object: &Object) -> Result<bool, String> {
+    pub(super) fn is_workload(&self, object: &Object) -> Result<bool, AssemblyError> {
         if self.kinds.iter().any(|it| it.selector.matches(object)) {
             return Ok(true);
         }
         match self.images(object) {
             Ok(images) => Ok(!images.is_empty()),
-            Err(why) => Err(format!("finding images in {}: {why}", object.name())),
+            Err(why) => Err(AssemblyError::FindImages {
+                object: object.name().to_owned(),
+                why: Box::new(why),
+            }),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Checkouts of repositories that git is told to find on disk, instead of on the network.
+//! Checkouts of repositories that git finds on disk instead of on the network.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::ensure;
+use super::{Reference, ensure};
 use crate::host::OsHost;
 
 const IMPORT_PATH: &str = "github.com/team/extensions";
@@ -69,7 +69,9 @@ impl World {
 
     /// The greeting of a checkout, or why there is none; paths are relative to the world.
     fn greeting(&self, import_path: &str, reference: &str) -> Result<String, String> {
-        let dest = ensure(&self.host, import_path, reference).map_err(|why| self.relative(&why))?;
+        let reference = Reference::try_from(reference.to_owned()).expect("a ref");
+        let dest = ensure(&self.host, import_path, &reference)
+            .map_err(|why| self.relative(&why.to_string()))?;
         Ok(fs::read_to_string(Path::new(&dest).join("hello/Tiltfile")).expect("a Tiltfile"))
     }
 
@@ -164,7 +166,8 @@ fn a_repository_that_cannot_be_had_leaves_nothing_behind() {
 fn an_import_path_may_name_a_folder_of_the_repository() {
     let world = World::new();
     world.publish("github/team/extensions", "first", "v1");
-    let dest = ensure(&world.host, "github.com/team/extensions/hello", "").expect("a checkout");
+    let dest = ensure(&world.host, "github.com/team/extensions/hello", &Reference::default())
+        .expect("a checkout");
     assert!(Path::new(&dest).join("Tiltfile").is_file());
     let missing = world.greeting("github.com/team/extensions/nowhere", "");
     let dest = "home/.local/share/tilt-dev/tilt_modules/github.com/team/extensions/nowhere";
@@ -178,7 +181,16 @@ fn an_import_path_may_name_a_folder_of_the_repository() {
 fn other_servers_serve_repositories_with_a_suffix() {
     let world = World::new();
     world.publish("example/team/extensions", "hi", "v1");
-    assert_eq!(world.greeting("git.example.com/team/extensions.git", ""), Ok("hi".to_owned()));
+    let import_path = "git.example.com/team/extensions.git";
+    assert_eq!(world.greeting(import_path, ""), Ok("hi".to_owned()));
+    fs::remove_dir_all(world.path("example")).expect("the network goes away");
+    assert_eq!(world.greeting(import_path, ""), Ok("hi".to_owned()), "nobody is asked again");
+    assert_eq!(
+        world.greeting("git.example.com/team/other.git", ""),
+        Err("download error: waiting 5s before retrying. \
+             Original error: git.example.com/team/other answers neither over https nor over ssh"
+            .to_owned())
+    );
     assert_eq!(
         world.greeting("git.example.com/team/extensions", ""),
         Err("download error: waiting 5s before retrying. \
@@ -195,4 +207,28 @@ fn a_copy_without_git_data_is_used_as_it_is() {
     fs::create_dir_all(&dest).expect("a folder");
     fs::write(dest.join("Tiltfile"), "vendored").expect("a Tiltfile");
     assert_eq!(world.greeting(IMPORT_PATH, ""), Ok("vendored".to_owned()));
+}
+
+#[test]
+fn a_bad_ref_or_lock_is_an_error_before_git_is_called() {
+    let world = World::new();
+    let project = world.path("project");
+    fs::create_dir(&project).expect("a project");
+    // Nor does the standard library stand in for what is wrong in the project.
+    let url = super::super::PUBLIC_REPOSITORY;
+    let root = |reference| {
+        let found =
+            super::super::repository_root(&world.host, &project.to_string_lossy(), url, reference);
+        found.map_err(|why| world.relative(&why.to_string()))
+    };
+    let bad_ref = Err(r#"invalid ref "--upload-pack=x": begins with `-`"#.to_owned());
+    assert_eq!(root("--upload-pack=x"), bad_ref);
+    let lock = format!(r#"{{"repos": [{{"url": "{url}", "commit": "--upload-pack=x"}}]}}"#);
+    fs::write(project.join("tilt-extensions.lock"), lock).expect("a lock");
+    let why = root("").expect_err("the commit is none");
+    let want =
+        r#"malformed project/tilt-extensions.lock: invalid commit "--upload-pack=x": must be 40"#;
+    assert!(why.starts_with(want), "{why}");
+    assert_eq!(world.log(), "");
+    assert!(!world.path("home/.local").exists(), "nothing was fetched");
 }

@@ -1,17 +1,10 @@
 //! Containers: what is seen of them, and what is known to be in them.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use crate::time::Time;
 
-use super::{
-    failure::Failure,
-    paths::ancestors,
-    plan::{ContentHash, SyncId, Update},
-};
+use super::{failure::Failure, plan::SyncId};
 
 /// One life of a container: a container that is replaced gets another identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,15 +116,12 @@ pub(super) struct Tracked {
     pub(super) failed: Option<TrackedFailure>,
     /// Whether something was sent to it, so that it may differ from its image.
     pub(super) is_touched: bool,
-    /// Contents by path in the container.
-    known: HashMap<Arc<str>, ContentHash>,
 }
 
 /// An update that has begun.
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
     pub(super) id: SyncId,
-    pub(super) update: Arc<Update>,
     pub(super) mark: Mark,
     pub(super) oldest: Time,
     pub(super) newest: Time,
@@ -150,30 +140,18 @@ impl Tracked {
         self.flight.as_ref().map(|it| it.mark).or(self.synced)
     }
 
-    pub(super) fn holds(&self, path: &str, content: ContentHash) -> bool {
-        self.known.get(path) == Some(&content)
-    }
-
     /// Nothing is known of it any more but that it may differ from its image.
     pub(super) fn forget(&mut self) {
         *self = Self { is_touched: self.is_touched, ..Self::default() };
     }
 
-    /// An update begins: from now on nobody knows what is at the paths that it touches, and below them.
     pub(super) fn begin(&mut self, flight: Flight) {
-        let update = &flight.update;
-        let sent = update.copies.iter().filter(|it| !it.is_known).map(|it| &it.mapping);
-        let touched: HashSet<&str> =
-            update.deletions.iter().chain(sent).map(|it| &*it.container).collect();
-        self.known.retain(|path, _| !ancestors(path).any(|it| touched.contains(it)));
         self.is_touched = true;
         self.flight = Some(flight);
     }
 
-    /// An update has arrived, with these contents.
-    pub(super) fn arrive(&mut self, flight: &Flight, sent: BTreeMap<Arc<str>, ContentHash>) {
+    pub(super) fn arrive(&mut self, flight: &Flight) {
         self.synced = Some(flight.mark);
         self.last_file_time = Some(flight.newest);
-        self.known.extend(sent);
     }
 }

@@ -1,5 +1,9 @@
 //! Why a live update gives way to a full build, in Tilt's words.
 
+use std::fmt;
+
+use engine_model::FilePath;
+
 use crate::time::Time;
 
 use super::container::Container;
@@ -49,12 +53,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The line for the log of the resource; missing objects are normal before the first deployment.
+    /// The line for the log of the resource; missing objects are normal before the first deployment. The live update
+    /// reads `shown` in it.
     #[must_use]
-    pub fn log_line(&self, live_update: &str) -> Option<String> {
+    pub fn log_line(&self, shown: &str) -> Option<String> {
         let reason = self.reason.as_str();
         let is_logged = self.reason != FailureReason::ObjectNotFound;
-        is_logged.then(|| format!("LiveUpdate {} {reason}: {}", quote(live_update), self.message))
+        is_logged.then(|| format!("LiveUpdate {shown} {reason}: {}", self.message))
     }
 
     pub(super) fn crashing(container: &Container) -> Self {
@@ -77,9 +82,33 @@ impl Failure {
         Self { reason: FailureReason::UpdateFailed, message }
     }
 
-    pub(super) fn listing(error: &str) -> Self {
+    pub(super) fn listing(error: &ListError) -> Self {
         let message = format!("Failed to collect files for initial sync: {error}");
         Self { reason: FailureReason::InitialSyncError, message }
+    }
+}
+
+/// Why the files of a live update could not be listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListError {
+    /// What is below a path cannot be read.
+    Unreadable {
+        /// The path.
+        root: FilePath,
+        /// What the system says.
+        cause: String,
+    },
+    /// The work has no result, for this reason.
+    Lost(String),
+}
+
+impl std::error::Error for ListError {}
+
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { cause, .. } | Self::Lost(cause) => f.write_str(cause),
+        }
     }
 }
 
@@ -111,9 +140,9 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// What the end of a command means; nothing if it went well.
+    /// What the end of a command means; nothing if it went well. The command reads `shown` in messages.
     #[must_use]
-    pub fn of(container: &Container, argv: &[String], end: RunEnd) -> Option<Self> {
+    pub fn of(container: &Container, argv: &[String], shown: &str, end: RunEnd) -> Option<Self> {
         let (code, reason) = match end {
             RunEnd::Exited(0) => return None,
             RunEnd::Exited(137) => (137, " (killed by container runtime)"),
@@ -129,10 +158,9 @@ impl RunError {
             }
             _ => "",
         };
-        let command = quote(&command_text(argv));
         let id = container.short_id();
         let text = format!(
-            "executing on container {id}: command {command} failed with exit code: {code}{reason}{hint}"
+            "executing on container {id}: command {shown} failed with exit code: {code}{reason}{hint}"
         );
         Some(if code == 137 { Self::Container(text) } else { Self::Command(text) })
     }
@@ -147,37 +175,4 @@ pub fn permission_denied(error: &str) -> String {
          2) That the container image default user has write access to the files\n  \
          3) That the Pod spec doesn't have a SecurityContext that would block writes"
     )
-}
-
-/// A command as people write it: the script of a shell, otherwise arguments with quotes where needed.
-pub(super) fn command_text(argv: &[String]) -> String {
-    if let [shell, flag, script] = argv
-        && shell == "sh"
-        && flag == "-c"
-    {
-        return script.clone();
-    }
-    let quoted = argv.iter().map(|it| if it.contains(' ') { quote(it) } else { it.clone() });
-    quoted.collect::<Vec<_>>().join(" ")
-}
-
-/// A text in quotes, with the escapes of Go.
-fn quote(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for char in text.chars() {
-        match char {
-            '"' | '\\' => quoted.extend(['\\', char]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\x07' => quoted.push_str("\\a"),
-            '\x08' => quoted.push_str("\\b"),
-            '\x0b' => quoted.push_str("\\v"),
-            '\x0c' => quoted.push_str("\\f"),
-            _ if char.is_ascii_control() => quoted.push_str(&format!("\\x{:02x}", char as u32)),
-            _ => quoted.push(char),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

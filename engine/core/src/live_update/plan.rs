@@ -1,76 +1,53 @@
 //! What is to be done in containers, as data.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use super::{
-    container::Container,
-    failure::{Failed, command_text},
-};
+use engine_model::FilePath;
 
-/// The number of an update of containers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+use super::{container::Container, failure::Failed};
+
+/// The number of an update of containers; later ones have higher numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SyncId(pub u64);
-
-/// A digest of what a file holds, and of what kind it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContentHash(pub [u8; 32]);
 
 /// A local path, and the path in the container that it goes to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mapping {
     /// Absolute, on this machine.
-    pub local: Arc<str>,
+    pub local: FilePath,
     /// Absolute, in the container.
-    pub container: Arc<str>,
-}
-
-/// A file or directory that goes into containers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copy {
-    /// From where to where.
-    pub mapping: Mapping,
-    /// Whether every container of the update got exactly this content before. Who copies may leave it
-    /// out if the container confirms that it is still there.
-    pub is_known: bool,
+    pub container: FilePath,
 }
 
 /// A command that runs in the container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Run {
+pub struct ContainerCommand {
     /// The command.
     pub argv: Vec<String>,
     /// Whether it is kept out of the log.
     pub echo_off: bool,
 }
 
-impl Run {
-    /// The command as people write it.
-    #[must_use]
-    pub fn text(&self) -> String {
-        command_text(&self.argv)
-    }
-}
-
 /// What is done to some containers at once: deletions, copies, commands and the restart, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Update {
+pub struct SyncPlan {
     /// All of them get the same.
     pub containers: Vec<Container>,
     /// Whether these are all files of the sync steps: then [`Self::copies`] has the steps themselves.
     pub is_initial: bool,
     /// The local files that are the reason, sorted.
-    pub files: Vec<Arc<str>>,
+    pub files: Vec<FilePath>,
     /// What is removed, with all below it.
     pub deletions: Vec<Mapping>,
     /// What is copied, directories with all below them.
-    pub copies: Vec<Copy>,
+    pub copies: Vec<Mapping>,
     /// Commands, one after the other, up to the first that fails.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ContainerCommand>,
     /// Whether the container restarts in the end.
     pub restarts: bool,
 }
 
-impl Update {
+impl SyncPlan {
     /// What the log says before it begins.
     #[must_use]
     pub fn announcement(&self) -> Vec<String> {
@@ -93,7 +70,7 @@ impl Update {
             if !self.is_initial {
                 lines.push(format!("Will copy {} file(s) to {target}", self.copies.len()));
             }
-            let copies = self.copies.iter().map(|it| &it.mapping);
+            let copies = self.copies.iter();
             lines.extend(copies.map(|it| format!("- '{}' --> '{}'", it.local, it.container)));
         }
         lines
@@ -105,8 +82,6 @@ impl Update {
 pub enum Outcome {
     /// The files are there.
     Synced {
-        /// What was written, by path in the container, as far as it was looked at while it was sent.
-        sent: BTreeMap<Arc<str>, ContentHash>,
         /// What went wrong with a command, which is no reason for a full build.
         exec_error: Option<String>,
     },
@@ -118,15 +93,15 @@ pub enum Outcome {
 
 /// Something that is to be done for a live update.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum SyncStep {
     /// List all files below the sync steps that no ignore rule excludes.
     ListFiles,
-    /// Update containers, each group at once.
+    /// Update some containers at once.
     Sync {
         /// The number to report with.
         id: SyncId,
-        /// The groups.
-        updates: Vec<Arc<Update>>,
+        /// What they get.
+        plan: Arc<SyncPlan>,
     },
     /// Build anew. Updates that are still on their way are of no use any more and may be abandoned.
     FallBack(Failed),

@@ -1,10 +1,8 @@
 //! One look at all containers: what each of them lacks, whether it can be had, and who gets it together.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    rc::Rc,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, rc::Rc, sync::Arc};
+
+use engine_model::FilePath;
 
 use crate::time::Time;
 
@@ -15,16 +13,14 @@ use super::{
         TrackedFailure, Waiting,
     },
     failure::Failure,
-    paths::ancestors,
-    plan::{Action, Copy, Mapping, SyncId, Update},
-    rules::Root,
+    plan::{Mapping, SyncId, SyncPlan, SyncStep},
 };
 
 /// What a container lacks.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Pending {
     is_initial: bool,
-    files: Vec<Arc<str>>,
+    files: Vec<FilePath>,
     /// What has to go before all files come.
     deletions: Vec<Mapping>,
     /// Once all of it is in the container, so are all changes up to here.
@@ -37,7 +33,7 @@ struct Pending {
 #[derive(Debug)]
 pub(super) struct Ready {
     pending: Rc<Pending>,
-    update: Update,
+    plan: SyncPlan,
 }
 
 /// What containers lack depends only on what they have, so those that have the same share the answer.
@@ -48,7 +44,6 @@ impl LiveUpdate {
     pub(super) fn survey(
         &mut self,
         now: Time,
-        roots: &[Root],
     ) -> Result<(Vec<Ready>, Vec<ContainerStatus>), Failure> {
         if let Some(failure) = self.lasting_failure() {
             return Err(failure);
@@ -63,7 +58,7 @@ impl LiveUpdate {
                 ended.get_or_insert(observed.container.pod);
                 continue;
             }
-            let mappings = match self.judge(&observed, &pending, roots) {
+            let mappings = match self.judge(&observed, &pending) {
                 Ok(mappings) => mappings,
                 Err(failure) => {
                     self.remember(&observed.container, &failure, pending.oldest);
@@ -85,28 +80,20 @@ impl LiveUpdate {
     }
 
     /// Updates begin.
-    pub(super) fn start(&mut self, ready: Vec<Ready>) -> Option<Action> {
-        if ready.is_empty() {
-            return None;
-        }
-        self.last_id += 1;
-        let id = SyncId(self.last_id);
-        let mut updates = Vec::with_capacity(ready.len());
-        for Ready { pending, mut update } in ready {
-            self.mark_known(&mut update);
-            let update = Arc::new(update);
-            for container in &update.containers {
-                self.tracked.entry(container.clone()).or_default().begin(Flight {
-                    id,
-                    update: Arc::clone(&update),
-                    mark: pending.mark,
-                    oldest: pending.oldest,
-                    newest: pending.newest,
-                });
+    pub(super) fn start(&mut self, ready: Vec<Ready>, latest: &mut SyncId) -> Vec<SyncStep> {
+        let mut steps = Vec::with_capacity(ready.len());
+        for Ready { pending, plan } in ready {
+            latest.0 += 1;
+            let id = *latest;
+            let Pending { mark, oldest, newest, .. } = *pending;
+            for container in &plan.containers {
+                let flight = Flight { id, mark, oldest, newest };
+                self.tracked.entry(container.clone()).or_default().begin(flight);
             }
-            updates.push(update);
+            self.syncing.insert(id);
+            steps.push(SyncStep::Sync { id, plan: Arc::new(plan) });
         }
-        Some(Action::Sync { id, updates })
+        steps
     }
 
     /// A failure of a container that nothing was built for since.
@@ -167,7 +154,7 @@ impl LiveUpdate {
     /// The changes after a mark. Those that are in the image as well are left out for a container that is as its image.
     fn changes(&self, after: Option<Mark>, is_touched: bool) -> Pending {
         let mut pending = Pending { mark: self.last_mark, ..Pending::default() };
-        let is_missing = |file: &Arc<str>, change: &Change| {
+        let is_missing = |file: &FilePath, change: &Change| {
             let may_differ = || is_touched && self.rules.is_synced(file);
             Some(change.mark) > after && (!change.is_in_image || may_differ())
         };
@@ -176,7 +163,7 @@ impl LiveUpdate {
             let is_first = pending.files.is_empty();
             pending.oldest = if is_first { change.at } else { pending.oldest.min(change.at) };
             pending.newest = if is_first { change.at } else { pending.newest.max(change.at) };
-            pending.files.push(Arc::clone(file));
+            pending.files.push(file.clone());
         }
         pending.files.sort();
         pending.files.dedup();
@@ -184,14 +171,9 @@ impl LiveUpdate {
     }
 
     /// Where the files go, unless they or the container ask for a full build.
-    fn judge(
-        &self,
-        observed: &Observed,
-        pending: &Pending,
-        roots: &[Root],
-    ) -> Result<Vec<Mapping>, Failure> {
-        let mappings = self.rules.map(&pending.files, roots, &self.cwd)?;
-        let is_in_image = |it: &str| self.last_change(it).is_some_and(|it| it.is_in_image);
+    fn judge(&self, observed: &Observed, pending: &Pending) -> Result<Vec<Mapping>, Failure> {
+        let mappings = self.rules.map(&pending.files, &self.roots, &self.cwd)?;
+        let is_in_image = |it: &FilePath| self.last_change(it).is_some_and(|it| it.is_in_image);
         self.rules.check(pending.files.iter().filter(|it| !is_in_image(it)))?;
         if observed.state == ContainerState::CrashLoopBackOff && !mappings.is_empty() {
             return Err(Failure::crashing(&observed.container));
@@ -228,7 +210,7 @@ impl LiveUpdate {
         container: Container,
     ) {
         if let Some(ready) = updates.iter_mut().find(|it| it.pending == pending) {
-            ready.update.containers.push(container);
+            ready.plan.containers.push(container);
             return;
         }
         let (deletions, copies) = if pending.is_initial {
@@ -236,7 +218,7 @@ impl LiveUpdate {
         } else {
             mappings.iter().cloned().partition(|it| self.is_absent(&it.local))
         };
-        let update = Update {
+        let plan = SyncPlan {
             containers: vec![container],
             is_initial: pending.is_initial,
             files: pending.files.clone(),
@@ -245,7 +227,7 @@ impl LiveUpdate {
             runs: self.rules.runs_after(mappings),
             restarts: self.rules.restarts,
         };
-        updates.push(Ready { pending, update });
+        updates.push(Ready { pending, plan });
     }
 
     /// What a container may still have, although it is gone here.
@@ -256,45 +238,22 @@ impl LiveUpdate {
     }
 
     /// The last change of a file, whichever source saw it.
-    fn last_change(&self, file: &str) -> Option<&Change> {
+    fn last_change(&self, file: &FilePath) -> Option<&Change> {
         self.sources.values().filter_map(|it| it.changes.get(file)).max_by_key(|it| it.mark)
     }
 
-    fn is_absent(&self, file: &str) -> bool {
+    fn is_absent(&self, file: &FilePath) -> bool {
         self.last_change(file).is_some_and(|it| it.found == Found::Absent)
-    }
-
-    fn mark_known(&self, update: &mut Update) {
-        if update.is_initial {
-            return;
-        }
-        let tracked = |it: &Container| self.tracked.get(it);
-        // One that was never updated holds nothing that is known.
-        let Some(tracked) = update.containers.iter().map(tracked).collect::<Option<Vec<_>>>()
-        else {
-            return;
-        };
-        let deleted: HashSet<&str> = update.deletions.iter().map(|it| &*it.container).collect();
-        for Copy { mapping, is_known } in &mut update.copies {
-            let Some(Change { found: Found::Present(Some(content)), .. }) =
-                self.last_change(&mapping.local)
-            else {
-                continue;
-            };
-            let is_deleted = ancestors(&mapping.container).any(|it| deleted.contains(it));
-            *is_known =
-                !is_deleted && tracked.iter().all(|it| it.holds(&mapping.container, *content));
-        }
     }
 }
 
 /// Copies, of which the last wins where several go to the same path.
-pub(super) fn last_of_each_path(mappings: Vec<Mapping>) -> Vec<Copy> {
+pub(super) fn last_of_each_path(mappings: Vec<Mapping>) -> Vec<Mapping> {
     let mut last = BTreeMap::new();
     for (i, mapping) in mappings.iter().enumerate() {
-        last.insert(Arc::clone(&mapping.container), i);
+        last.insert(mapping.container.clone(), i);
     }
     let copies = mappings.into_iter().enumerate();
     let copies = copies.filter(|(i, it)| last.get(&it.container) == Some(i));
-    copies.map(|(_, mapping)| Copy { mapping, is_known: false }).collect()
+    copies.map(|(_, mapping)| mapping).collect()
 }

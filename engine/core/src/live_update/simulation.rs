@@ -1,7 +1,7 @@
 //! Random histories: whatever is saved, deleted, replaced, built and broken in whatever order, in the end
 //! every container has what the directory has.
 //!
-//! An [`Op`] is something that the outside does. A [`World`] plays the directory, its watcher, the builder
+//! An [`Op`] is something that the outside does. A [`Outside`] plays the directory, its watcher, the builder
 //! and the containers, all of them naively: it reads a file when it is sent, not when it changed.
 //!
 //! `PROPTEST_RNG_SEED` makes other histories, `PROPTEST_CASES` more; what fails is shrunk.
@@ -11,9 +11,9 @@ use proptest::{
     test_runner::{Config, RngSeed, TestRunner},
 };
 
-mod world;
+mod outside;
 
-use world::World;
+use outside::Outside;
 
 /// Something that the outside does. Small numbers choose among what is there.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ fn in_the_end_every_container_has_what_the_directory_has() {
     config.cases = config.cases.max(1_500);
     let history = (any::<bool>(), any::<bool>(), prop::collection::vec(op(), 0..60));
     let result = TestRunner::new(config).run(&history, |(has_initial_sync, is_manual, ops)| {
-        let mut world = World::new(has_initial_sync, is_manual);
+        let mut world = Outside::new(has_initial_sync, is_manual);
         for op in ops {
             world.play(op);
         }

@@ -12,13 +12,14 @@ mod containers;
 mod files;
 
 /// A live update with a few files, containers and a clock that counts steps.
-struct World {
+struct Rig {
     live_update: LiveUpdate,
     source: Arc<str>,
     now: Time,
-    roots: Vec<Root>,
+    roots: Roots,
     log: String,
-    last: Option<(SyncId, Vec<Arc<Update>>)>,
+    latest: SyncId,
+    last: Vec<(SyncId, Arc<SyncPlan>)>,
 }
 
 fn sync(local: &str, container: &str) -> LiveUpdateSync {
@@ -44,6 +45,11 @@ fn spec() -> LiveUpdateSpec {
     }
 }
 
+fn definition(spec: &LiveUpdateSpec, mode: UpdateMode, source: &Arc<str>) -> Definition {
+    let (rules, sources) = (Rules::new(spec), vec![Arc::clone(source)]);
+    Definition { rules, mode, sources, ..Definition::default() }
+}
+
 fn pod(name: &str, id: &str) -> Container {
     Container { namespace: "ns".into(), pod: name.into(), name: "c".into(), id: id.into() }
 }
@@ -52,17 +58,18 @@ fn observed(name: &str, id: &str, state: ContainerState) -> Observed {
     Observed { container: pod(name, id), state }
 }
 
-impl World {
+impl Rig {
     fn new(spec: &LiveUpdateSpec, mode: UpdateMode) -> Self {
         let source: Arc<str> = "image:app".into();
-        let sources = [Arc::clone(&source)];
+        let definition = definition(spec, mode, &source);
         Self {
-            live_update: LiveUpdate::new(Rules::new(spec), mode, &sources, "/p"),
+            live_update: LiveUpdate::new(definition, "/p".into()),
             source,
             now: Time(0),
-            roots: vec![Root::Directory, Root::File],
+            roots: [("/p/src".into(), Root::Directory), ("/p/conf.yaml".into(), Root::File)].into(),
             log: String::new(),
-            last: None,
+            latest: SyncId::default(),
+            last: Vec::new(),
         }
     }
 
@@ -79,27 +86,29 @@ impl World {
     }
 
     fn change(&mut self, files: &[&str]) {
-        self.change_to(&files.iter().map(|it| (*it, Found::Present(None))).collect::<Vec<_>>());
+        self.change_to(&files.iter().map(|it| (*it, Found::Present)).collect::<Vec<_>>());
     }
 
     fn change_to(&mut self, files: &[(&str, Found)]) {
         self.now.0 += 1;
-        let files = files.iter().map(|(file, found)| (Arc::from(*file), *found));
+        let files = files.iter().map(|(file, found)| ((*file).into(), *found));
         self.live_update.files_changed(&self.source, self.now, files);
         self.step();
     }
 
     /// Every container of the last update answers the same.
     fn end(&mut self, outcome: &Outcome) {
-        let (id, updates) = self.last.take().expect("an update has begun");
-        for container in updates.iter().flat_map(|it| &it.containers) {
-            self.live_update.sync_ended(id, container, outcome.clone());
+        let begun = std::mem::take(&mut self.last);
+        assert!(!begun.is_empty(), "an update has begun");
+        for (id, plan) in begun {
+            let ended = plan.containers.iter().map(|it| (it.clone(), outcome.clone()));
+            let _ = self.live_update.sync_ended(id, ended.collect());
         }
         self.step();
     }
 
     fn end_well(&mut self) {
-        self.end(&Outcome::Synced { sent: BTreeMap::new(), exec_error: None });
+        self.end(&Outcome::Synced { exec_error: None });
     }
 
     fn build(&mut self) {
@@ -117,34 +126,30 @@ impl World {
 
     fn step(&mut self) {
         self.now.0 += 1;
-        let actions = self.live_update.step(self.now, &self.roots);
-        if actions.is_empty() {
+        self.live_update.roots_found(&self.roots);
+        let steps = self.live_update.step(self.now, &mut self.latest).unwrap_or_default();
+        if steps.is_empty() {
             self.log.push_str("nothing\n");
         }
-        for action in actions {
-            match action {
-                Action::ListFiles => self.log.push_str("list files\n"),
-                Action::FallBack(failed) => {
-                    self.log.push_str(&failed.failure.log_line("app:img").unwrap_or_default());
+        for step in steps {
+            match step {
+                SyncStep::ListFiles => self.log.push_str("list files\n"),
+                SyncStep::FallBack(failed) => {
+                    self.log.push_str(&failed.failure.log_line("\"app:img\"").unwrap_or_default());
                     self.log.push('\n');
                 }
-                Action::Sync { id, updates } => {
-                    for update in &updates {
-                        self.show(update);
-                    }
-                    self.last = Some((id, updates));
+                SyncStep::Sync { id, plan } => {
+                    self.show(&plan);
+                    self.last.push((id, plan));
                 }
             }
         }
     }
 
-    fn show(&mut self, update: &Update) {
+    fn show(&mut self, update: &SyncPlan) {
         for line in update.announcement() {
             self.log.push_str(&line);
             self.log.push('\n');
-        }
-        for copy in update.copies.iter().filter(|it| it.is_known) {
-            writeln!(self.log, "known: {}", copy.mapping.container).unwrap();
         }
         for run in &update.runs {
             writeln!(self.log, "run {:?}", run.argv).unwrap();

@@ -8,7 +8,10 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     ops::ControlFlow,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, PermissionsExt},
+    },
     path::{Path, PathBuf},
 };
 
@@ -32,7 +35,7 @@ pub struct PathMapping {
     pub local: PathBuf,
     /// Where it goes, from the root of the archive; with a slash at the end it is a directory that
     /// a file goes into.
-    pub container: String,
+    pub container: PathBuf,
 }
 
 /// The content of an archive, before anything is read.
@@ -61,15 +64,16 @@ impl Archive {
         let mut items = Vec::new();
         for PathMapping { local, container } in paths {
             let Some(metadata) = walk::found(fs::metadata(local))? else { continue };
-            let container = container.trim_start_matches('/');
+            let is_into = container.as_os_str().as_bytes().ends_with(b"/");
+            let container = container.strip_prefix("/").unwrap_or(container);
             if metadata.is_dir() {
                 let root = fs::canonicalize(local)?;
-                collect(&root, local, Path::new(container), filter, &mut items)?;
+                collect(&root, local, container, filter, &mut items)?;
             } else if !filter.matches(local) {
                 let Some(metadata) = walk::found(fs::symlink_metadata(local))? else { continue };
                 let name = match local.file_name() {
-                    Some(file) if container.ends_with('/') => Path::new(container).join(file),
-                    _ => PathBuf::from(container),
+                    Some(file) if is_into => container.join(file),
+                    _ => container.to_owned(),
                 };
                 if let Some(kind) = walk::kind_of(local, &metadata)? {
                     items.push(Item::Local { name, full: local.clone(), kind });

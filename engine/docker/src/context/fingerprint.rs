@@ -12,13 +12,14 @@ use std::{
     ops::ControlFlow,
     os::unix::{
         ffi::OsStrExt,
-        fs::{MetadataExt, PermissionsExt},
+        fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     },
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use engine_formats::golang::hex;
+use engine_model::path::to_text;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -214,7 +215,7 @@ impl Pass {
 
     /// The digest of a file, from memory if it was not touched.
     fn content(&mut self, entry: &Entry) -> io::Result<Option<[u8; 32]>> {
-        let name = entry.path.to_string_lossy().into_owned();
+        let name = to_text(&entry.path).into_owned();
         let seen = Seen::new(&entry.metadata);
         if let Some(known) = self.before.remove(&name)
             && known.seen == seen
@@ -253,7 +254,7 @@ impl Fingerprints {
     #[must_use]
     pub fn load(dir: &Path, context: &BuildContext) -> Self {
         let key = key(context);
-        let text = std::fs::read(dir.join(&key)).unwrap_or_default();
+        let text = std::fs::read(dir.join(file_name(&key))).unwrap_or_default();
         let files: HashMap<String, Known> = serde_json::from_slice(&text).unwrap_or_default();
         Self { contexts: HashMap::from([(key, files)]) }
     }
@@ -262,10 +263,10 @@ impl Fingerprints {
     pub fn save(&self, dir: &Path, context: &BuildContext) -> io::Result<()> {
         let key = key(context);
         let text = serde_json::to_vec(&self.contexts.get(&key)).map_err(io::Error::other)?;
-        std::fs::create_dir_all(dir)?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         let mut temporary = tempfile::NamedTempFile::new_in(dir)?;
         io::Write::write_all(&mut temporary, &text)?;
-        temporary.persist(dir.join(key)).map(|_| ()).map_err(|error| error.error)?;
+        temporary.persist(dir.join(file_name(&key))).map(|_| ()).map_err(|error| error.error)?;
         forget_oldest(dir)
     }
 
@@ -274,6 +275,11 @@ impl Fingerprints {
     pub fn is_empty(&self) -> bool {
         self.contexts.values().all(HashMap::is_empty)
     }
+}
+
+/// The file for a context. Versions of the program that write another format have files of their own.
+fn file_name(key: &str) -> String {
+    format!("{key}.1")
 }
 
 /// Removes what was not used for the longest time, if there is too much of it.
@@ -336,6 +342,9 @@ mod tests {
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         });
         differs("a name", &|| fs::rename(&file, dir.path().join("b")).unwrap());
+        let odd = |bytes: &'static [u8]| dir.path().join(std::ffi::OsStr::from_bytes(bytes));
+        differs("a name that is not UTF-8", &|| fs::write(odd(b"x\xff"), "1").unwrap());
+        differs("another one", &|| fs::rename(odd(b"x\xff"), odd(b"x\xfe")).unwrap());
         differs("an empty directory", &|| fs::create_dir(dir.path().join("d")).unwrap());
         differs("a link", &|| symlink("b", dir.path().join("l")).unwrap());
         differs("the link's target", &|| {

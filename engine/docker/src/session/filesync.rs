@@ -12,17 +12,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use bollard_buildkit_proto::{
-    fsutil::types::{Packet, packet::PacketType},
-    moby::filesync::v1::file_sync_server::FileSync,
-};
+use bollard_buildkit_proto::fsutil::types::packet::PacketType;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use tokio::{
     sync::mpsc,
     task::{JoinSet, spawn_blocking},
 };
-use tonic::{Request, Response, Status, Streaming, async_trait};
+use tonic::{Request, Response, Status, Streaming};
 
 use super::{
     memory::Lease,
@@ -32,8 +29,12 @@ use super::{
 use crate::context::BuildContext;
 
 mod list;
+mod wire;
 
 use list::Sender;
+use wire::Packet;
+
+pub(crate) use wire::FileSyncServer;
 
 /// Batches that wait to be sent.
 const BACKLOG: usize = 8;
@@ -99,15 +100,12 @@ impl Files {
 
 type Batch = Result<Vec<Packet>, Status>;
 
-#[async_trait]
-impl FileSync for Files {
-    type DiffCopyStream = Pin<Box<dyn Stream<Item = Result<Packet, Status>> + Send>>;
-    type TarStreamStream = Self::DiffCopyStream;
+/// What is sent to the engine.
+type Packets = Pin<Box<dyn Stream<Item = Result<Packet, Status>> + Send>>;
 
-    async fn diff_copy(
-        &self,
-        request: Request<Streaming<Packet>>,
-    ) -> Result<Response<Self::DiffCopyStream>, Status> {
+impl Files {
+    /// Sends what is asked for, as long as the engine asks.
+    fn diff_copy(&self, request: Request<Streaming<Packet>>) -> Result<Response<Packets>, Status> {
         let sender = self.sender(&Wish::read(request.metadata()))?;
         let (batches, outgoing) = mpsc::channel::<Batch>(BACKLOG);
         // Nothing is asked for twice, so there are never more requests than files. They are taken
@@ -141,13 +139,6 @@ impl FileSync for Files {
         });
         let listening = stream::once(listening).filter_map(std::future::ready);
         Ok(Response::new(Box::pin(stream::select(outgoing, Box::pin(listening)))))
-    }
-
-    async fn tar_stream(
-        &self,
-        _: Request<Streaming<Packet>>,
-    ) -> Result<Response<Self::TarStreamStream>, Status> {
-        Err(Status::unimplemented("files are sent by difference only"))
     }
 }
 

@@ -1,10 +1,15 @@
 //! Secrets of a build: which there are, and their content when a step asks for it.
 
-use std::{collections::HashMap, fs, path::PathBuf};
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use bollard_buildkit_proto::moby::buildkit::secrets::v1::{
     GetSecretRequest, GetSecretResponse, secrets_server::Secrets,
 };
+use engine_model::path::to_path;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::status;
@@ -26,14 +31,39 @@ enum Source {
     Variable(String),
 }
 
+/// Why a build does not get its secrets.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SecretError {
+    #[error("could not parse secret: {specs:?}: {why}")]
+    Parse { specs: Vec<String>, why: SpecError },
+    #[error("failed to stat {}: {source}", path.display())]
+    Stat { path: PathBuf, source: io::Error },
+    #[error("secret {0} too big. max size {SECRET_MAX}")]
+    TooBig(String),
+}
+
+/// What is wrong with the specification of a secret.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SpecError {
+    #[error("failed to parse csv secret")]
+    Csv,
+    #[error("invalid field '{0}' must be a key=value pair")]
+    NoPair(String),
+    #[error("unsupported secret type {0:?}")]
+    Type(String),
+    #[error("unexpected key '{key}' in '{field}'")]
+    Key { key: String, field: String },
+    #[error("secret missing ID")]
+    NoId,
+}
+
 impl SecretStore {
     /// Reads specifications such as `id=key,src=path`; files have to exist.
-    pub(crate) fn parse(specs: &[String], environment: &Environment) -> Result<Self, String> {
+    pub(crate) fn parse(specs: &[String], environment: &Environment) -> Result<Self, SecretError> {
         let mut sources = HashMap::new();
         for spec in specs {
-            let parsed = parse(spec, environment);
-            let (id, source) =
-                parsed.map_err(|why| format!("could not parse secret: {specs:?}: {why}"))?;
+            let unreadable = |why| SecretError::Parse { specs: specs.to_vec(), why };
+            let (id, source) = parse(spec, environment).map_err(unreadable)?;
             if let Source::File(path) = &source {
                 check_file(&id, path)?;
             }
@@ -43,33 +73,30 @@ impl SecretStore {
     }
 }
 
-fn check_file(id: &str, path: &PathBuf) -> Result<(), String> {
-    let shown = path.display();
-    let size = fs::metadata(path).map_err(|why| format!("failed to stat {shown}: {why}"))?.len();
-    if size > SECRET_MAX {
-        return Err(format!("secret {id} too big. max size {SECRET_MAX}"));
+fn check_file(id: &str, path: &Path) -> Result<(), SecretError> {
+    let unreadable = |source| SecretError::Stat { path: path.to_owned(), source };
+    if fs::metadata(path).map_err(unreadable)?.len() > SECRET_MAX {
+        return Err(SecretError::TooBig(id.to_owned()));
     }
     Ok(())
 }
 
-fn parse(spec: &str, environment: &Environment) -> Result<(String, Source), String> {
+fn parse(spec: &str, environment: &Environment) -> Result<(String, Source), SpecError> {
     let (mut id, mut file, mut variable, mut is_env) =
         (String::new(), String::new(), String::new(), false);
-    for field in csv::fields(spec).ok_or("failed to parse csv secret")? {
-        let (key, value) = field
-            .split_once('=')
-            .ok_or_else(|| format!("invalid field '{field}' must be a key=value pair"))?;
+    for field in csv::fields(spec).ok_or(SpecError::Csv)? {
+        let (key, value) = field.split_once('=').ok_or_else(|| SpecError::NoPair(field.clone()))?;
         match key.to_lowercase().as_str() {
             "type" if value == "file" || value == "env" => is_env = value == "env",
-            "type" => return Err(format!("unsupported secret type {value:?}")),
+            "type" => return Err(SpecError::Type(value.to_owned())),
             "id" => value.clone_into(&mut id),
             "source" | "src" => value.clone_into(&mut file),
             "env" => value.clone_into(&mut variable),
-            key => return Err(format!("unexpected key '{key}' in '{field}'")),
+            key => return Err(SpecError::Key { key: key.to_owned(), field: field.clone() }),
         }
     }
     if id.is_empty() {
-        return Err("secret missing ID".to_owned());
+        return Err(SpecError::NoId);
     }
     if is_env && variable.is_empty() {
         variable = std::mem::take(&mut file);
@@ -77,7 +104,7 @@ fn parse(spec: &str, environment: &Environment) -> Result<(String, Source), Stri
     let source = if !variable.is_empty() {
         Source::Variable(variable)
     } else if !file.is_empty() {
-        Source::File(file.into())
+        Source::File(to_path(&file).into_owned())
     } else if environment.var(&id).is_some() {
         Source::Variable(id.clone())
     } else {
@@ -128,7 +155,7 @@ mod tests {
             ("id=a,type=x", Err("unsupported secret type \"x\"")),
             ("id=a,mode=1", Err("unexpected key 'mode' in 'mode=1'")),
         ] {
-            let found = parse(spec, &environment);
+            let found = parse(spec, &environment).map_err(|it| it.to_string());
             let want = want.map(|(id, source)| (id.to_owned(), source)).map_err(str::to_owned);
             assert_eq!(found, want, "{spec}");
         }

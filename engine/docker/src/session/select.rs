@@ -7,6 +7,7 @@ use engine_formats::{
     docker::ignore::{IgnoreError, PathMatcher},
     golang::path,
 };
+use engine_model::path::{to_path, to_text};
 use tonic::metadata::MetadataMap;
 
 use crate::context::walk::{Select, Wanted};
@@ -120,7 +121,7 @@ impl Include {
 
 /// A path as patterns see it.
 fn rooted(path: &Path) -> String {
-    format!("/{}", path.to_string_lossy())
+    format!("/{}", to_text(path))
 }
 
 impl Select for Selection {
@@ -211,8 +212,8 @@ fn links(root: Option<&Path>, relative: &str) -> Vec<String> {
         return link(root, dir, base).into_iter().collect();
     }
     let Ok(pattern) = PathMatcher::new("/", &[base]) else { return Vec::new() };
-    let Ok(entries) = fs::read_dir(root.join(dir)) else { return Vec::new() };
-    let names = entries.filter_map(|it| it.ok()?.file_name().into_string().ok());
+    let Ok(entries) = fs::read_dir(root.join(to_path(dir))) else { return Vec::new() };
+    let names = entries.filter_map(|it| Some(to_text(&it.ok()?.file_name()).into_owned()));
     names
         .filter(|name| pattern.matches(&format!("/{name}")))
         .filter_map(|name| link(root, dir, &name))
@@ -220,9 +221,13 @@ fn links(root: Option<&Path>, relative: &str) -> Vec<String> {
 }
 
 fn link(root: &Path, dir: &str, name: &str) -> Option<String> {
-    let target = fs::read_link(root.join(dir).join(name)).ok()?;
-    let target = target.to_str()?;
-    Some(if path::is_abs(target) { path::clean(target) } else { path::join(&["/", dir, target]) })
+    let target = fs::read_link(root.join(to_path(dir)).join(to_path(name))).ok()?;
+    let target = to_text(&target);
+    Some(if path::is_abs(&target) {
+        path::clean(&target)
+    } else {
+        path::join(&["/", dir, &target])
+    })
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use std::{
 use bollard_buildkit_proto::moby::sshforward::v1::{
     BytesMessage, CheckAgentRequest, CheckAgentResponse, ssh_server::Ssh,
 };
+use engine_model::path::{to_os, to_path};
 use futures_util::{Stream, StreamExt, stream};
 use tempfile::TempDir;
 use tokio::{
@@ -35,10 +36,14 @@ const ID_KEY: &str = "buildkit.ssh.id";
 /// How long our own agent may take to start.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Runs an agent until nobody holds our end of the pipe any more, even if we were killed: it has somebody's keys.
+/// Nothing of it is left then, also of its directory.
 const RUN_AGENT: &str = "command -v ssh-agent >/dev/null || exit 127
 ssh-agent -D -a \"$0\" &
 read -r _
-kill $!";
+kill $!
+wait
+rm -f \"$0\"
+rmdir \"${0%/*}\" 2>/dev/null";
 /// The longest message to an agent, in bytes.
 const MESSAGE_MAX: usize = 256 * 1024;
 const REQUEST_IDENTITIES: u8 = 11;
@@ -54,23 +59,44 @@ pub(crate) struct Agents {
     _own: Vec<(Child, TempDir)>,
 }
 
+/// Why a build has no ssh agent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AgentError {
+    #[error("invalid empty ssh agent socket: make sure SSH_AUTH_SOCK is set")]
+    NoSocket,
+    #[error("invalid combination of keys and sockets")]
+    KeysAndSockets,
+    #[error("duplicate agent ID {0:?}")]
+    Duplicate(String),
+    #[error("{what}: {source}")]
+    Run { what: &'static str, source: io::Error },
+    #[error("cannot run ssh-agent")]
+    Ended,
+    #[error("ssh-agent did not start")]
+    Slow,
+    #[error("failed to add {key} to agent: {why}")]
+    Key { key: String, why: String },
+}
+
 impl Agents {
     /// Reads specifications such as `default` or `id=path`, and starts agents for keys in files.
-    pub(crate) async fn open(specs: &[String], environment: &Environment) -> Result<Self, String> {
+    pub(crate) async fn open(
+        specs: &[String],
+        environment: &Environment,
+    ) -> Result<Self, AgentError> {
         let (mut sockets, mut own) = (HashMap::new(), Vec::new());
         for spec in specs {
             let (id, paths) = spec.split_once('=').unwrap_or((spec, ""));
             let id = if id.is_empty() { DEFAULT_ID } else { id };
             let paths: Vec<&str> = paths.split(',').filter(|it| !it.is_empty()).collect();
             let socket = match paths.as_slice() {
-                [] => PathBuf::from(
-                    environment
-                        .var("SSH_AUTH_SOCK")
-                        .ok_or("invalid empty ssh agent socket: make sure SSH_AUTH_SOCK is set")?,
-                ),
-                [path] if is_socket(Path::new(path)) => PathBuf::from(path),
-                paths if paths.iter().any(|it| is_socket(Path::new(it))) => {
-                    return Err("invalid combination of keys and sockets".to_owned());
+                [] => environment
+                    .var("SSH_AUTH_SOCK")
+                    .map(|it| to_path(it).into_owned())
+                    .ok_or(AgentError::NoSocket)?,
+                [path] if is_socket(&to_path(path)) => to_path(path).into_owned(),
+                paths if paths.iter().any(|it| is_socket(&to_path(it))) => {
+                    return Err(AgentError::KeysAndSockets);
                 }
                 keys => {
                     let (child, dir) = start_agent(keys, environment).await?;
@@ -80,7 +106,7 @@ impl Agents {
                 }
             };
             if sockets.insert(id.to_owned(), socket).is_some() {
-                return Err(format!("duplicate agent ID {id:?}"));
+                return Err(AgentError::Duplicate(id.to_owned()));
             }
         }
         Ok(Self { sockets, _own: own })
@@ -97,14 +123,17 @@ fn is_socket(path: &Path) -> bool {
 }
 
 /// Starts an agent that has only these keys.
-async fn start_agent(keys: &[&str], environment: &Environment) -> Result<(Child, TempDir), String> {
-    let failed = |what: &str, error: io::Error| format!("{what}: {error}");
-    let dir = tempfile::tempdir().map_err(|error| failed("ssh agent", error))?;
+async fn start_agent(
+    keys: &[&str],
+    environment: &Environment,
+) -> Result<(Child, TempDir), AgentError> {
+    let failed = |what| move |source| AgentError::Run { what, source };
+    let dir = tempfile::tempdir().map_err(failed("ssh agent"))?;
     let socket = dir.path().join("agent");
     let mut agent = environment.command("sh");
     agent.args(["-c", RUN_AGENT]).arg(&socket).kill_on_drop(false);
     agent.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = agent.spawn().map_err(|error| failed("cannot run ssh-agent", error))?;
+    let mut child = agent.spawn().map_err(failed("cannot run ssh-agent"))?;
     // `wait` would close the pipe.
     let pipe = child.stdin.take();
     let listening = async {
@@ -114,17 +143,20 @@ async fn start_agent(keys: &[&str], environment: &Environment) -> Result<(Child,
     };
     tokio::select! {
         () = listening => {}
-        _ = child.wait() => return Err("cannot run ssh-agent".to_owned()),
-        () = tokio::time::sleep(AGENT_TIMEOUT) => return Err("ssh-agent did not start".to_owned()),
+        _ = child.wait() => return Err(AgentError::Ended),
+        () = tokio::time::sleep(AGENT_TIMEOUT) => return Err(AgentError::Slow),
     }
     child.stdin = pipe;
     for key in keys {
         let mut add = environment.command("ssh-add");
-        add.arg("-q").arg(key).env("SSH_AUTH_SOCK", &socket).env("SSH_ASKPASS_REQUIRE", "never");
-        let added = program::run(add, "").await;
-        let added = added.map_err(|error| failed("cannot run ssh-add", error))?;
+        add.arg("-q")
+            .arg(to_os(key))
+            .env("SSH_AUTH_SOCK", &socket)
+            .env("SSH_ASKPASS_REQUIRE", "never");
+        let added = program::run(add, "").await.map_err(failed("cannot run ssh-add"))?;
         if !added.status.success() {
-            return Err(format!("failed to add {key} to agent: {}", added.stderr.trim()));
+            let (key, why) = ((*key).to_owned(), added.stderr.trim().to_owned());
+            return Err(AgentError::Key { key, why });
         }
     }
     Ok((child, dir))
@@ -283,6 +315,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_agent_whose_owner_was_killed_leaves_nothing() {
+        let (mut child, dir) = start_agent(&[], &Environment::of_process()).await.unwrap();
+        // Nobody is left to remove it.
+        let dir = dir.keep();
+        assert!(dir.join("agent").exists());
+        drop(child.stdin.take());
+        child.wait().await.unwrap();
+        assert!(!dir.exists());
+    }
+
+    #[tokio::test]
     async fn specifications_that_cannot_work_say_why() {
         let environment = Environment::new([]);
         for (specs, want) in [
@@ -290,7 +333,7 @@ mod tests {
             (vec!["a=/nowhere/key"], "failed to add /nowhere/key to agent"),
         ] {
             let specs: Vec<String> = specs.iter().map(|&it| it.to_owned()).collect();
-            let error = Agents::open(&specs, &environment).await.unwrap_err();
+            let error = Agents::open(&specs, &environment).await.unwrap_err().to_string();
             assert!(error.contains(want), "{error}");
         }
     }

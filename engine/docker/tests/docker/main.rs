@@ -1,11 +1,4 @@
-//! Everything against a real Docker engine: the test ground, which `scripts/ground.sh` brings up.
+//! The package on a real Docker engine.
 #![expect(clippy::unwrap_used, reason = "what the tests share is test code too")]
 
-mod building;
-mod connecting;
-mod containers;
-mod importing;
-mod proxy;
-mod registry;
-mod support;
-mod syncing;
+mod docker;

@@ -13,7 +13,7 @@ mod patch;
 mod shell;
 mod split;
 
-use parser::Node;
+use parser::Instruction;
 use shell::Lexer;
 
 /// A Dockerfile with a syntax error.
@@ -24,7 +24,7 @@ pub struct DockerfileError(String);
 /// The instructions of a Dockerfile.
 #[derive(Debug, Clone)]
 pub struct Dockerfile {
-    nodes: Vec<Node>,
+    nodes: Vec<Instruction>,
     escape: char,
     /// The `# name=value` lines at the start.
     directives: Vec<(String, String)>,
@@ -92,7 +92,11 @@ impl Dockerfile {
         found
     }
 
-    fn base_name(&self, node: &Node, args: &[Vec<(String, Option<String>)>]) -> Option<String> {
+    fn base_name(
+        &self,
+        node: &Instruction,
+        args: &[Vec<(String, Option<String>)>],
+    ) -> Option<String> {
         let first = node.args.first()?;
         if !instruction::is_valid_from(node) {
             return Some(first.clone());

@@ -3,6 +3,8 @@
 
 use std::io;
 
+use engine_model::path::{to_path, to_text};
+
 use super::os_error::PathError;
 
 /// The shortest equivalent of a path; the empty path becomes `.`.
@@ -139,9 +141,10 @@ pub enum Link {
 
 /// Looks at a path of the real file system.
 pub fn read_link_info(path: &str) -> io::Result<Link> {
-    let metadata = std::fs::symlink_metadata(path)?;
+    let path = to_path(path);
+    let metadata = std::fs::symlink_metadata(&path)?;
     if metadata.is_symlink() {
-        return Ok(Link::Symlink(std::fs::read_link(path)?.to_string_lossy().into_owned()));
+        return Ok(Link::Symlink(to_text(&std::fs::read_link(&path)?).into_owned()));
     }
     Ok(if metadata.is_dir() { Link::Directory } else { Link::Other })
 }

@@ -83,7 +83,7 @@ pub fn compile(pattern: &str) -> Result<Regex, RegexpError> {
 
 /// Rewrites a Go regular expression in the syntax of the `regex` crate.
 pub fn to_rust(pattern: &str) -> Result<String, RegexpError> {
-    parse::Parser::new(pattern).parse()
+    parse::RegexpParser::new(pattern).parse()
 }
 
 #[cfg(test)]

@@ -4,9 +4,6 @@ use std::fmt;
 
 use super::Message;
 
-/// No message has more bytes than this behind its header.
-pub const MAX_PAYLOAD: usize = 1 << 20;
-
 /// A tag and a length.
 const HEADER: usize = 5;
 
@@ -80,7 +77,7 @@ impl Decoder {
         let Some((header, rest)) = rest.split_first_chunk::<HEADER>() else { return Ok(None) };
         let [tag, len @ ..] = *header;
         let len = usize::try_from(u32::from_le_bytes(len)).map_err(|_| ProtocolError::TooLong)?;
-        if len > MAX_PAYLOAD {
+        if len > M::MAX {
             return Err(ProtocolError::TooLong);
         }
         let Some(payload) = rest.get(..len) else { return Ok(None) };

@@ -10,7 +10,7 @@ use super::{
 pub enum Refusal {
     /// The container does not let it be written: permissions, or a file system that is read-only.
     Denied,
-    /// A link leads out of the root.
+    /// A link is not followed: it leads out of the root, or the helper is root and somebody else can have made it.
     Escapes,
     /// The path makes no sense.
     BadPath,
@@ -74,6 +74,9 @@ pub enum Reply {
 }
 
 impl Message for Reply {
+    // What is in a container is not trusted, so not much of what it says is held.
+    const MAX: usize = 64 * 1024;
+
     fn encode(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Hello(version) => drop(Writer::new(bytes, b'H').u32(*version)),

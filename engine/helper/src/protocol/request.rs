@@ -112,6 +112,8 @@ pub enum Request {
 }
 
 impl Message for Request {
+    const MAX: usize = 1 << 20;
+
     fn encode(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Hello(version) => drop(Writer::new(bytes, b'h').u32(*version).raw(MAGIC)),

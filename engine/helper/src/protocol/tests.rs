@@ -139,3 +139,16 @@ fn a_message_that_claims_to_be_huge_is_refused_at_once() {
     decoder.push(&[b'+', 0xff, 0xff, 0xff, 0x7f]);
     assert_eq!(decoder.decode::<Request>(), Err(ProtocolError::TooLong));
 }
+
+#[test]
+fn of_what_a_container_answers_no_more_than_64_kilobytes_are_held() {
+    let mut bytes = Vec::new();
+    Reply::Output(vec![0; 64 * 1024]).encode(&mut bytes);
+    let mut decoder = Decoder::default();
+    decoder.push(&bytes);
+    assert!(matches!(decoder.decode::<Reply>(), Ok(Some(Reply::Output(_)))));
+    bytes.clear();
+    Reply::Output(vec![0; 64 * 1024 + 1]).encode(&mut bytes);
+    decoder.push(&bytes[..5]);
+    assert_eq!(decoder.decode::<Reply>(), Err(ProtocolError::TooLong));
+}

@@ -2,9 +2,9 @@
 
 use std::{
     ffi::OsStr,
-    fs,
     io::{self, Read, Write},
     os::unix::{ffi::OsStrExt, process::ExitStatusExt},
+    path::Path,
     process::{Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
@@ -15,6 +15,8 @@ use engine_helper::{
     protocol::{Message, Reply, RunEnd},
     restart::restart_file,
 };
+
+use crate::{dir, place};
 
 /// Output that a command leaves behind is waited for this long. Somebody in the background may hold the
 /// pipe open for as long as it lives.
@@ -39,11 +41,31 @@ impl Output {
     }
 }
 
+/// Asks for a restart, and runs nothing.
+pub(crate) fn run_none(argv: &[Vec<u8>], output: &Output) -> io::Result<RunEnd> {
+    match restart_file(argv) {
+        Some(file) => match write_date(file) {
+            Ok(()) => Ok(RunEnd::Exited(0)),
+            Err(error) => fail(file, &error, output),
+        },
+        None => {
+            let program = argv.first().map(|it| String::from_utf8_lossy(it)).unwrap_or_default();
+            let error = io::Error::other("commands run only as the container's own user");
+            fail(&program, &error, output)
+        }
+    }
+}
+
 /// Runs a command to its end.
 pub(crate) fn run(argv: &[Vec<u8>], output: &Output) -> io::Result<RunEnd> {
-    // What cannot be written this way is left to the shell, which says why.
-    if restart_file(argv).is_some_and(|file| write_date(file).is_ok()) {
-        return Ok(RunEnd::Exited(0));
+    if let Some(file) = restart_file(argv) {
+        match write_date(file) {
+            Ok(()) => return Ok(RunEnd::Exited(0)),
+            // A shell of root would follow what somebody has planted.
+            Err(error) if dir::own_uid() == 0 => return fail(file, &error, output),
+            // Somebody else's shell says why.
+            Err(_) => {}
+        }
     }
     let Some((program, args)) = argv.split_first() else { return Ok(RunEnd::NotStarted) };
     let (reader, writer) = io::pipe()?;
@@ -68,9 +90,15 @@ pub(crate) fn run(argv: &[Vec<u8>], output: &Output) -> io::Result<RunEnd> {
     Ok(end(status))
 }
 
+fn fail(what: &str, error: &io::Error, output: &Output) -> io::Result<RunEnd> {
+    output.send(&Reply::Output(format!("{what}: {error}\n").into_bytes()))?;
+    Ok(RunEnd::Exited(1))
+}
+
 fn write_date(file: &str) -> io::Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    fs::write(file, format!("{}.{:09}\n", now.as_secs(), now.subsec_nanos()))
+    let date = format!("{}.{:09}\n", now.as_secs(), now.subsec_nanos());
+    place::write_over(Path::new(file), date.as_bytes())
 }
 
 /// Sends what is read on a thread of its own, until nobody can write any more. Nothing is ever received

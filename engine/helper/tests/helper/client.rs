@@ -41,7 +41,8 @@ pub(crate) fn folder() -> TempDir {
     dir
 }
 
-const NOBODY: u32 = 65_534;
+/// The user of a container that has one of its own.
+pub(crate) const NOBODY: u32 = 65_534;
 
 fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
@@ -59,6 +60,15 @@ pub(crate) fn give_away(path: &Path) {
     }
 }
 
+/// Whether the tests have all rights, as some have to.
+#[expect(clippy::print_stderr, reason = "who runs the tests is told which did not run")]
+pub(crate) fn has_root() -> bool {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+    }
+    is_root()
+}
+
 /// A helper that serves.
 pub(crate) struct Helper {
     child: Child,
@@ -73,7 +83,12 @@ impl Helper {
     }
 
     pub(crate) fn start_with(command: &mut Command) -> Self {
-        let mut helper = Self::start_silently(command);
+        Self::start_as(command, &[])
+    }
+
+    /// With flags for the way in which it serves.
+    pub(crate) fn start_as(command: &mut Command, flags: &[&str]) -> Self {
+        let mut helper = Self::spawn(command, flags);
         helper.send(&[Request::Hello(VERSION)]);
         assert_eq!(helper.receive(), Some(Reply::Hello(VERSION)));
         helper
@@ -81,7 +96,11 @@ impl Helper {
 
     /// Without a greeting.
     pub(crate) fn start_silently(command: &mut Command) -> Self {
-        command.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped());
+        Self::spawn(command, &[])
+    }
+
+    fn spawn(command: &mut Command, flags: &[&str]) -> Self {
+        command.arg("serve").args(flags).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take();
         let output = child.stdout.take().unwrap();

@@ -4,6 +4,7 @@
 
 mod client;
 mod hostile;
+mod planted;
 mod program;
 mod supervising;
 mod syncing;

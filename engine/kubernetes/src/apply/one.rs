@@ -42,7 +42,7 @@ const MOST_ATTEMPTS: usize = 10;
 const MOST_TESTS: usize = 3;
 
 /// What an object was seen to be before its turn came.
-pub(super) enum Seen {
+pub(super) enum LiveObject {
     /// It was not looked at.
     Nothing,
     /// It is not there.
@@ -65,7 +65,7 @@ pub(super) struct Upsert<'a> {
 
 impl Upsert<'_> {
     /// Brings the object to the cluster, starting with the least intrusive way.
-    pub(super) async fn run(&mut self, seen: Seen) -> Result<Value, KubernetesError> {
+    pub(super) async fn run(&mut self, seen: LiveObject) -> Result<Value, KubernetesError> {
         let name = quote(&self.wanted.key.name);
         let mut fell_back = false;
         let mut result = self.apply(seen).await;
@@ -96,7 +96,7 @@ impl Upsert<'_> {
     }
 
     /// Applies, once more if the object vanished or vanishes meanwhile.
-    async fn apply(&mut self, seen: Seen) -> Result<Value, KubernetesError> {
+    async fn apply(&mut self, seen: LiveObject) -> Result<Value, KubernetesError> {
         let again = |error: KubernetesError| error.during("kubernetes apply retry");
         let mut result = self.apply_once(seen).await;
         if result.as_ref().is_err_and(KubernetesError::is_not_found) {
@@ -106,7 +106,7 @@ impl Upsert<'_> {
             self.cluster.forget_resources(&key.api_version);
             self.wanted.resource =
                 self.cluster.resource(&key.api_version, &key.kind).await.map_err(again)?;
-            result = self.apply_once(Seen::Nothing).await.map_err(again);
+            result = self.apply_once(LiveObject::Nothing).await.map_err(again);
         }
         let object = result?;
         if !is_deleting(&object) {
@@ -122,14 +122,14 @@ impl Upsert<'_> {
         let patience = Duration::from_mins(1);
         let gone = self.cluster.wait_until_gone(&self.wanted.path(), name, patience).await;
         gone.map_err(again)?;
-        self.apply_once(Seen::Missing).await.map_err(again)
+        self.apply_once(LiveObject::Missing).await.map_err(again)
     }
 
-    async fn apply_once(&mut self, seen: Seen) -> Result<Value, KubernetesError> {
+    async fn apply_once(&mut self, seen: LiveObject) -> Result<Value, KubernetesError> {
         let mut live = match seen {
-            Seen::Nothing => self.cluster.read(&self.wanted.path()).await?,
-            Seen::Missing => None,
-            Seen::There(live) => Some(*live),
+            LiveObject::Nothing => self.cluster.read(&self.wanted.path()).await?,
+            LiveObject::Missing => None,
+            LiveObject::There(live) => Some(*live),
         };
         if live.is_none() && !self.options.server_side {
             match self.create(&self.wanted.remembered()).await {

@@ -90,7 +90,7 @@ where
     };
     let (parts, asked) = tokio::join!(connection.without_shutdown(), asked);
     let (code, body) = asked?;
-    let found = uid_of_answer(code, &body).map_err(KubernetesError::Unreachable)?;
+    let found = uid_of_answer(code, &body)?;
     if found.as_ref() != Some(pinned) {
         let other = |uid: &String| Identity::Uid(uid.clone()).to_string();
         let found = found.as_ref().map_or_else(|| "an unknown cluster".to_owned(), other);
@@ -101,7 +101,10 @@ where
 }
 
 /// The UID of the namespace in an answer; nothing if the cluster has no such namespace.
-pub(crate) fn uid_of_answer(code: StatusCode, body: &[u8]) -> Result<Option<String>, String> {
+pub(crate) fn uid_of_answer(
+    code: StatusCode,
+    body: &[u8],
+) -> Result<Option<String>, KubernetesError> {
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();
     match code {
         StatusCode::OK => Ok(Some(object::uid(&answer).to_owned()).filter(|uid| !uid.is_empty())),
@@ -111,7 +114,8 @@ pub(crate) fn uid_of_answer(code: StatusCode, body: &[u8]) -> Result<Option<Stri
                 "" => code.to_string(),
                 message => message.to_owned(),
             };
-            Err(format!("cannot tell which cluster answers: {message}"))
+            let text = format!("cannot tell which cluster answers: {message}");
+            Err(KubernetesError::Unreachable(text))
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
-use super::{ANSWER, Place, upgrade_error};
+use super::{ANSWER, ForwardError, Place};
 use crate::stream::{Incoming, Messages, Outgoing, channels};
 
 const DATA: u8 = 0;
@@ -23,24 +23,24 @@ const ERROR: u8 = 1;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Carries a connection until it ends. An error is one of the forward, not of those who speak over it.
-pub(super) async fn carry(socket: TcpStream, place: &Place, port: u16) -> Result<(), String> {
+pub(super) async fn carry(socket: TcpStream, place: &Place, port: u16) -> Result<(), ForwardError> {
     let local_port = socket.local_addr().map_or(0, |it| it.port());
     let path = Pod::url_path(&(), Some(&place.namespace));
-    let request =
-        Request::new(path).portforward(&place.pod, &[port]).map_err(|it| it.to_string())?;
+    let request = Request::new(path).portforward(&place.pod, &[port])?;
     let connection = match timeout(ANSWER, place.cluster.client().connect(request)).await {
         Ok(Ok(connection)) => connection,
-        Ok(Err(error)) => return Err(upgrade_error(&place.cluster.failure(error))),
-        Err(_) => return Err(upgrade_error(&place.cluster.silence())),
+        Ok(Err(error)) => return Err(place.cluster.failure(error).into()),
+        Err(_) => return Err(place.cluster.silence().into()),
     };
     let (sink, stream) = channels(connection);
     let (from_client, to_client) = socket.into_split();
     let (said_all, client_said_all) = tokio::sync::watch::channel(false);
     tokio::select! {
-        ended = from_pod(stream, to_client, client_said_all) => ended.map_err(|it| {
-            format!("an error occurred forwarding {local_port} -> {port}: {it}")
-        }),
-        ended = from_client_to(from_client, sink, said_all) => ended,
+        error = from_pod(stream, to_client, client_said_all) => match error {
+            Some(message) => Err(ForwardError::Pod { local_port, port, message }),
+            None => Ok(()),
+        },
+        () = from_client_to(from_client, sink, said_all) => Ok(()),
     }
 }
 
@@ -49,11 +49,11 @@ async fn from_client_to(
     client: OwnedReadHalf,
     mut sink: impl Outgoing,
     said_all: tokio::sync::watch::Sender<bool>,
-) -> Result<(), String> {
+) {
     let mut messages = Messages::new(client, DATA);
     loop {
         // A client that went away has no more to be told.
-        let Ok(message) = messages.next().await else { return Ok(()) };
+        let Ok(message) = messages.next().await else { return };
         let Some(message) = message else { break };
         if sink.send(message).await.is_err() {
             // Why is known to the other direction.
@@ -64,12 +64,12 @@ async fn from_client_to(
     std::future::pending().await
 }
 
-/// Passes on what the pod says; an error is what its side has to say about the forward.
+/// Passes on what the pod says; the answer is its error about the forward, if there is one.
 async fn from_pod(
     mut stream: impl Incoming,
     mut client: OwnedWriteHalf,
     mut said_all: tokio::sync::watch::Receiver<bool>,
-) -> Result<(), String> {
+) -> Option<String> {
     // The first message of each channel repeats the port.
     let mut is_begun = [false; 2];
     loop {
@@ -87,13 +87,13 @@ async fn from_pod(
             continue;
         }
         if *channel == ERROR {
-            return Err(String::from_utf8_lossy(data).trim().to_owned());
+            return Some(String::from_utf8_lossy(data).trim().to_owned());
         }
         if client.write_all(data).await.is_err() {
-            return Ok(());
+            return None;
         }
     }
     // An error here is one of a client that is gone.
     let _ = client.shutdown().await;
-    Ok(())
+    None
 }

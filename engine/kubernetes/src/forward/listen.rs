@@ -22,21 +22,18 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    /// Listens on a host. An error is worded as the user shall see it.
-    pub(super) async fn bind(host: &str, port: u16) -> Result<Self, String> {
-        let mut error = String::new();
-        for _ in 0..N_TRIES {
+    /// Listens on a host.
+    pub(super) async fn bind(host: &str, port: u16) -> Result<Self, ListenError> {
+        for _ in 1..N_TRIES {
             match Self::try_bind(host, port).await {
-                Err(Failure { is_taken: true, words }) => error = words,
-                Err(Failure { words, .. }) => return Err(words),
-                Ok(listeners) => return Ok(listeners),
+                Err(ListenError::Port { is_taken: true, .. }) => sleep(PAUSE).await,
+                result => return result,
             }
-            sleep(PAUSE).await;
         }
-        Err(error)
+        Self::try_bind(host, port).await
     }
 
-    async fn try_bind(host: &str, port: u16) -> Result<Self, Failure> {
+    async fn try_bind(host: &str, port: u16) -> Result<Self, ListenError> {
         if is_localhost(host) {
             let both = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
             return Self::open(&both, port, Needed::One).await;
@@ -50,16 +47,13 @@ impl Listeners {
         }
         if usable.is_empty() {
             let tried: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            let words = format!(
-                "host {host}: cannot listen on any resolved addresses: [{}]",
-                tried.join(" ")
-            );
-            return Err(Failure { is_taken: false, words });
+            let (host, addresses) = (host.to_owned(), tried.join(" "));
+            return Err(ListenError::Addresses { host, addresses });
         }
         Self::open(&usable, port, Needed::All).await
     }
 
-    async fn open(addresses: &[IpAddr], port: u16, needed: Needed) -> Result<Self, Failure> {
+    async fn open(addresses: &[IpAddr], port: u16, needed: Needed) -> Result<Self, ListenError> {
         let mut result = Self::open_once(addresses, port, needed).await;
         // A port that is free on one address may be taken on another one.
         for _ in 1..N_PORTS {
@@ -74,7 +68,11 @@ impl Listeners {
         result
     }
 
-    async fn open_once(addresses: &[IpAddr], port: u16, needed: Needed) -> Result<Self, Failure> {
+    async fn open_once(
+        addresses: &[IpAddr],
+        port: u16,
+        needed: Needed,
+    ) -> Result<Self, ListenError> {
         let (mut listeners, mut errors, mut chosen) = (Vec::new(), Vec::new(), port);
         let mut is_taken = false;
         for address in addresses {
@@ -101,11 +99,8 @@ impl Listeners {
         if is_enough {
             return Ok(Self { listeners, port: chosen });
         }
-        let words = format!(
-            "Unable to listen on port {chosen}: Listeners failed to create with the following errors: [{}]",
-            errors.join(" ")
-        );
-        Err(Failure { is_taken: is_taken && port != 0, words })
+        let (is_taken, errors) = (is_taken && port != 0, errors.join(" "));
+        Err(ListenError::Port { port: chosen, errors, is_taken })
     }
 
     /// The port.
@@ -139,9 +134,17 @@ enum Needed {
     All,
 }
 
-struct Failure {
-    is_taken: bool,
-    words: String,
+/// Why a forward cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ListenError {
+    #[error("failed to look up address for {host}: {source}")]
+    Lookup { host: String, source: io::Error },
+    #[error("host {host}: cannot listen on any resolved addresses: [{addresses}]")]
+    Addresses { host: String, addresses: String },
+    #[error(
+        "Unable to listen on port {port}: Listeners failed to create with the following errors: [{errors}]"
+    )]
+    Port { port: u16, errors: String, is_taken: bool },
 }
 
 fn is_localhost(host: &str) -> bool {
@@ -149,13 +152,10 @@ fn is_localhost(host: &str) -> bool {
 }
 
 /// The addresses of a host, which may be written in brackets.
-async fn resolve(host: &str) -> Result<Vec<IpAddr>, Failure> {
+async fn resolve(host: &str) -> Result<Vec<IpAddr>, ListenError> {
     let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
-    let failed = |cause: &str| Failure {
-        is_taken: false,
-        words: format!("failed to look up address for {host}: {cause}"),
-    };
-    let found = lookup_host((bare, 0)).await.map_err(|it| failed(&it.to_string()))?;
+    let failed = |source| ListenError::Lookup { host: host.to_owned(), source };
+    let found = lookup_host((bare, 0)).await.map_err(failed)?;
     // An address with a zone belongs to one interface; it cannot be listened on like the others.
     let plain = found.filter(|it| !matches!(it, SocketAddr::V6(it) if it.scope_id() != 0));
     let mut addresses: Vec<IpAddr> = plain.map(|it| it.ip()).collect();
@@ -205,9 +205,9 @@ mod tests {
             assert_eq!(listeners.addresses(), [expected]);
         }
         // An address for documents, which no machine has.
-        let error = Listeners::bind("192.0.2.1", 0).await.unwrap_err();
+        let error = Listeners::bind("192.0.2.1", 0).await.unwrap_err().to_string();
         assert_eq!(error, "host 192.0.2.1: cannot listen on any resolved addresses: [192.0.2.1]");
-        let error = Listeners::bind("no such host", 0).await.unwrap_err();
+        let error = Listeners::bind("no such host", 0).await.unwrap_err().to_string();
         assert!(error.starts_with("failed to look up address for no such host: "), "{error}");
     }
 
@@ -215,7 +215,7 @@ mod tests {
     async fn a_port_that_is_taken_is_told() {
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = taken.local_addr().unwrap().port();
-        let error = Listeners::bind("127.0.0.1", port).await.unwrap_err();
+        let error = Listeners::bind("127.0.0.1", port).await.unwrap_err().to_string();
         assert_eq!(
             error,
             format!(

@@ -2,17 +2,20 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
-
-use crate::pods::whole_second as second;
+use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
 /// How long a line may get before a part of it is told.
-const LONG_LINE: usize = 1 << 20;
+const LONG_LINE: usize = 1 << 16;
 /// How many lines of one second are remembered one by one.
 const MANY: usize = 1 << 16;
 /// What a kubelet writes into the log when it cannot follow it.
 const CANNOT_FOLLOW: &str = "failed to create fsnotify watcher: too many open files";
 const ADVICE: &str = "Consider adjusting inotify limits: https://kind.sigs.k8s.io/docs/user/known-issues/#pod-errors-due-to-too-many-open-files";
+
+/// The kubelet cannot follow the log.
+#[derive(Debug, thiserror::Error)]
+#[error("{CANNOT_FOLLOW}. {ADVICE}")]
+pub(super) struct CannotFollow;
 
 /// The lines of a log, each of which comes with its time.
 #[derive(Debug)]
@@ -89,10 +92,10 @@ impl Lines {
     }
 
     /// The read came to its end; the answer is what is left, with the end of line that is missing.
-    pub(super) fn end(&mut self) -> Result<String, String> {
+    pub(super) fn end(&mut self) -> Result<String, CannotFollow> {
         let line = std::mem::take(&mut self.open);
         if line.ends_with(CANNOT_FOLLOW.as_bytes()) {
-            return Err(format!("{CANNOT_FOLLOW}. {ADVICE}"));
+            return Err(CannotFollow);
         }
         let mut text = String::new();
         if !line.is_empty() || self.is_part_told {
@@ -150,6 +153,12 @@ fn stamped(line: &[u8]) -> Option<(Timestamp, &[u8])> {
     Some((time, &line[end + 1..]))
 }
 
+/// The second in which a moment is.
+fn second(time: Timestamp) -> Timestamp {
+    let floor = TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Floor);
+    time.round(floor).unwrap_or(time)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +180,7 @@ mod tests {
                 text.push_str(&lines.feed(chunk.as_bytes()));
             }
             if chunks.last() != Some(&"!") {
-                text.push_str(&lines.end().unwrap_or_else(|it| it));
+                text.push_str(&lines.end().unwrap_or_else(|it| it.to_string()));
             }
         }
         text

@@ -1,8 +1,7 @@
 //! What `kubectl get pods` says of a pod in one word, and what went wrong in it.
 
+use engine_model::pod::ERROR_REASONS;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
-
-use super::ERROR_REASONS;
 
 /// The STATUS column.
 pub(super) fn text(pod: &Pod) -> String {

@@ -1,13 +1,11 @@
-//! What is said of pods: their status, their errors, and which of them count.
-
-use std::collections::BTreeSet;
+//! What is said of pods: their status and their errors.
 
 use serde_json::{Value, json};
 
-use super::*;
+use super::{ContainerState, Pod, PodContainer, Time};
 
 fn pod(value: Value) -> Pod {
-    Pod::of(serde_json::from_value(value).unwrap())
+    super::pod(serde_json::from_value(value).unwrap())
 }
 
 fn container(name: &str, state: &Value) -> Value {
@@ -151,11 +149,11 @@ fn containers_that_failed_or_cannot_start_are_errors() {
 }
 
 #[test]
-fn the_json_is_that_of_tilt() {
+fn a_pod_is_reduced_to_what_matters() {
     let given = json!({
         "metadata": {
             "name": "web-1", "namespace": "default", "uid": "u1",
-            "creationTimestamp": "2024-01-01T00:00:00Z",
+            "creationTimestamp": "1970-01-01T00:00:01Z",
             "labels": {"tilt.dev/pod-template-hash": "h1"},
             "ownerReferences": [
                 {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "rs"},
@@ -166,134 +164,33 @@ fn the_json_is_that_of_tilt() {
         ]},
         "status": {
             "phase": "Running",
-            "conditions": [
-                {"type": "Ready", "status": "False", "lastTransitionTime": "2024-01-01T00:00:02Z",
-                 "reason": "ContainersNotReady", "message": "no"},
-                {"type": "Odd", "status": "True"},
-            ],
+            "conditions": [{"type": "Odd", "status": "True"}],
             "containerStatuses": [
                 {"name": "web", "image": "sha256:x", "imageID": "", "ready": false, "restartCount": 2,
                  "containerID": "containerd://abc",
-                 "state": {"terminated": {"exitCode": 1, "startedAt": "2024-01-01T00:00:01Z",
-                                          "finishedAt": "2024-01-01T00:00:03Z"}}},
+                 "state": {"terminated": {"exitCode": 1, "finishedAt": "1970-01-01T00:00:03Z"}}},
                 {"name": "odd", "image": "odd:1", "imageID": "", "ready": true, "restartCount": 0,
                  "containerID": "no-scheme"},
             ],
         },
     });
-    let mut pod = pod(given);
-    pod.ancestor_uid = Some("deploy".to_owned());
+    let pod = pod(given);
     assert_eq!(
-        pod.to_json().to_string(),
-        json!({
-            "uid": "u1", "name": "web-1", "namespace": "default",
-            "createdAt": "2024-01-01T00:00:00Z", "phase": "Running", "deleting": false,
-            "conditions": [
-                {"type": "Ready", "status": "False", "lastTransitionTime": "2024-01-01T00:00:02Z",
-                 "reason": "ContainersNotReady", "message": "no"},
-                {"type": "Odd", "status": "True", "lastTransitionTime": null},
-            ],
-            "containers": [
-                {"name": "web", "id": "abc", "ready": false, "image": "web:1", "restarts": 2,
-                 "state": {"waiting": null, "running": null, "terminated": {
-                     "startedAt": "2024-01-01T00:00:01Z", "finishedAt": "2024-01-01T00:00:03Z",
-                     "exitCode": 1}},
-                 "ports": [80, 81]},
-            ],
-            "ancestorUID": "deploy", "podTemplateSpecHash": "h1", "status": "ExitCode:1", "errors": [],
-            "owner": {"name": "web", "apiVersion": "apps/v1", "kind": "ReplicaSet",
-                      "creationTimestamp": null},
-        })
-        .to_string()
+        (pod.uid.as_str(), pod.name.as_str(), pod.created),
+        ("u1", "web-1", Time(1_000_000))
     );
-}
-
-/// A pod in words: its name, then `at` its age, `of` its owner and when that was made, its `revision`, `under` its ancestor, `hash`.
-fn worded(text: &str) -> Pod {
-    let mut words = text.split_whitespace();
-    let mut pod = Pod { name: words.next().unwrap().to_owned(), ..Pod::default() };
-    let moment = |text: &str| Timestamp::from_second(text.parse().unwrap()).unwrap();
-    while let Some(word) = words.next() {
-        let mut next = || words.next().unwrap().to_owned();
-        match word {
-            "at" => pod.created = moment(&next()),
-            "of" => {
-                let (kind, name, created) = (next(), next(), Some(moment(&next())));
-                pod.owner = Some(PodOwner { name, kind, created, ..PodOwner::default() });
-            }
-            "revision" => pod.owner.as_mut().unwrap().revision = next().parse().unwrap(),
-            "under" => pod.ancestor_uid = Some(next()),
-            "hash" => pod.template_hash = Some(next()),
-            "running" => pod.phase = "Running".to_owned(),
-            "deleting" => pod.is_deleting = true,
-            word => panic!("{word}"),
-        }
-    }
-    pod
-}
-
-fn names<'a>(pods: impl IntoIterator<Item = &'a Pod>) -> String {
-    pods.into_iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(" ")
-}
-
-#[test]
-fn pods_of_earlier_updates_do_not_count() {
-    let uids = BTreeSet::from(["web".to_owned(), "jobs".to_owned()]);
-    for (pods, expected) in [
-        // Only the newer set of one deployment counts.
-        (&["a under web of ReplicaSet old 1", "b under web of ReplicaSet new 2"][..], "b"),
-        // Sets of the same second are told apart by their revisions.
-        (
-            &[
-                "a under web of ReplicaSet new 1 revision 2",
-                "b under web of ReplicaSet old 1 revision 1",
-            ],
-            "a",
-        ),
-        // The jobs of one set all count.
-        (&["a under jobs of Job one 1", "b under jobs of Job two 2"], "a b"),
-        // An owner that could not be read is no older one.
-        (&["a under web", "b under web of ReplicaSet new 2"], "a b"),
-        (&["a hash now", "b hash old", "c"], "a c"),
-        (&["a under web", "b under gone", "c"], "a c"),
-        // One that is about to go counts while it is there.
-        (&["a under web deleting"], "a"),
-    ] {
-        let given: Vec<Pod> = pods.iter().map(|it| worded(it)).collect();
-        assert_eq!(names(filtered(&given, &["now".to_owned()], &uids)), expected, "{pods:?}");
-    }
-}
-
-#[test]
-fn the_newest_pod_counts_and_then_the_greater_name() {
-    let pods: Vec<Pod> = ["a at 2", "c at 1", "b at 2"].map(worded).into();
-    assert_eq!(most_recent(&pods).unwrap().name, "b");
-    assert_eq!(most_recent(&[]), None);
-}
-
-#[test]
-fn ports_are_forwarded_to_a_pod_that_stays() {
-    for (pods, expected) in [
-        (&["a at 1 running", "b at 2"][..], Some("a")),
-        (&["a at 1 running", "b at 2 running deleting"], Some("a")),
-        (&["a at 1 running deleting", "b at 2 running deleting"], Some("b")),
-        (&["a at 1 deleting"], None),
-        (&["a at 1 running", "b at 1 running"], Some("b")),
-        (&["a at 1"], None),
-    ] {
-        let given: Vec<Pod> = pods.iter().map(|it| worded(it)).collect();
-        assert_eq!(to_forward(&given).map(|it| it.name.as_str()), expected, "{pods:?}");
-    }
-}
-
-#[test]
-fn a_forward_without_a_container_port_takes_one_that_the_pod_declares() {
-    let with_ports = |ports: &[i32]| Pod {
-        containers: vec![PodContainer { ports: ports.to_vec(), ..PodContainer::default() }],
-        ..Pod::default()
+    assert_eq!(pod.template_hash.as_deref(), Some("h1"));
+    assert_eq!(pod.owner.unwrap().name, "web");
+    assert_eq!((pod.conditions[0].kind.as_str(), pod.conditions[0].since), ("Odd", None));
+    let (finished, reason) = (Some(Time(3_000_000)), String::new());
+    let web = PodContainer {
+        name: "web".to_owned(),
+        id: "abc".to_owned(),
+        is_ready: false,
+        image: "web:1".to_owned(),
+        restarts: 2,
+        state: ContainerState::Terminated { started: None, finished, reason, exit_code: 1 },
+        ports: vec![80, 81],
     };
-    for (ports, expected) in [(&[80, 8000][..], 8000), (&[80, 81], 80), (&[], 8000), (&[-1], 8000)]
-    {
-        assert_eq!(container_port(8000, &with_ports(ports)), expected, "{ports:?}");
-    }
+    assert_eq!(pod.containers, [web]);
 }

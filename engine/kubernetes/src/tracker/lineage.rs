@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::Timestamp;
+use engine_model::Time;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::ObjectKey;
@@ -37,7 +37,7 @@ impl Reference {
 /// What is known of an owner. One that may not be read, or is gone, has no owners.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owner {
-    pub(super) created: Option<Timestamp>,
+    pub(super) created: Option<Time>,
     /// Which of the sets of a Deployment it is; 0 if it is none.
     pub(super) revision: u64,
     pub(super) owners: Vec<Reference>,

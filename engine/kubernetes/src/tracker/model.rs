@@ -4,14 +4,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use engine_model::Time;
 
 use super::claims::Claims;
 use super::lineage::{Ancestors, Owner, Owners, Reference};
 use super::{Interest, Interests, Seen};
 use crate::Pod;
 use crate::events::Happening;
-use crate::pods::whole_second;
 use crate::services::Service;
 
 /// How many pods that completed and are gone are remembered.
@@ -33,7 +32,7 @@ pub(super) struct Found {
 struct Shown {
     pod: Arc<Pod>,
     ancestor: Option<String>,
-    owner_created: Option<Timestamp>,
+    owner_created: Option<Time>,
     owner_revision: u64,
 }
 
@@ -49,7 +48,7 @@ impl PartialEq for Shown {
 /// All that is known.
 #[derive(Debug)]
 pub(super) struct Model {
-    since: Timestamp,
+    since: Time,
     node_ip: Option<String>,
     interests: Interests,
     /// The resources that deployed an object, by its UID.
@@ -75,10 +74,10 @@ pub(super) struct Model {
 
 impl Model {
     /// Nothing is known; events before `since` do not count.
-    pub(super) fn new(since: Timestamp, node_ip: Option<String>) -> Self {
+    pub(super) fn new(since: Time, node_ip: Option<String>) -> Self {
         Self {
             // Events tell only the second in which they were created.
-            since: whole_second(since),
+            since: since.whole_second(),
             node_ip,
             interests: Interests::new(),
             deployers: HashMap::new(),
@@ -297,7 +296,7 @@ impl Model {
                 }
             }
             for (resource, interest) in &self.interests {
-                if interest.selects(&found.pod) {
+                if selects(interest, &found.pod) {
                     claims.entry(resource.clone()).or_insert(None);
                 }
             }
@@ -396,13 +395,11 @@ impl Shown {
     }
 }
 
-impl Interest {
-    fn selects(&self, pod: &Pod) -> bool {
-        let matches = |selector: &BTreeMap<String, String>| {
-            selector.iter().all(|(name, value)| pod.labels.get(name) == Some(value))
-        };
-        self.extra_selectors.iter().any(matches)
-    }
+fn selects(interest: &Interest, pod: &Pod) -> bool {
+    let matches = |selector: &BTreeMap<String, String>| {
+        selector.iter().all(|(name, value)| pod.labels.get(name) == Some(value))
+    };
+    interest.extra_selectors.iter().any(matches)
 }
 
 #[cfg(test)]

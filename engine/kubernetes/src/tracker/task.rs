@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use engine_model::Time;
 use k8s_openapi::api::core::v1 as api;
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Resource};
@@ -16,10 +16,10 @@ use super::model::{Found, Model};
 use super::owners::{self, Kinds, Readings};
 use super::watch::{Sight, Watch};
 use super::{Interests, Report, Seen};
-use crate::backoff::{Backoff, LONGEST_WAIT};
+use crate::backoff::{self, Backoff, LONGEST_WAIT};
 use crate::events::Happening;
 use crate::services::Service;
-use crate::{Cluster, KubernetesError, Pod};
+use crate::{Cluster, KubernetesError};
 
 /// How many sights are handled before what changed is reported.
 const BATCH: usize = 256;
@@ -59,7 +59,7 @@ pub(super) struct Task {
 impl Task {
     pub(super) fn new(
         cluster: Cluster,
-        since: Timestamp,
+        since: Time,
         node_ip: Option<String>,
         report: Report,
         interests: state::Receiver<Interests>,
@@ -245,7 +245,7 @@ impl Task {
             self.backoff.reset();
             return Duration::ZERO;
         }
-        self.backoff.step()
+        backoff::next(&mut self.backoff)
     }
 
     /// Reads the owners that are wanted, one read at a time, after a pause if the last one failed.
@@ -268,7 +268,7 @@ impl Task {
 fn found(pod: api::Pod) -> Option<Found> {
     let namespace = pod.metadata.namespace.clone().unwrap_or_default();
     let owners = Reference::owners(pod.metadata.owner_references.clone(), &namespace);
-    Some(Found { pod: Arc::new(Pod::of(pod)), owners })
+    Some(Found { pod: Arc::new(crate::pods::pod(pod)), owners })
 }
 
 /// Which watches do not work. What is not permitted is said once for each kind and namespace, an API server that

@@ -11,7 +11,7 @@ use crate::ObjectKey;
 /// - `pod NAME [of UID] [label L] [phase P]`, `gone NAME`, `list NAME…`
 /// - `owner UID [of UID]`: it was read; `event N object UID [of kind KIND]`, `service UID IP`
 fn run(script: &str) -> String {
-    let mut model = Model::new(Timestamp::UNIX_EPOCH, None);
+    let mut model = Model::new(Time::default(), None);
     let mut interests = Interests::new();
     let mut text = String::new();
     for line in script.lines().map(str::trim).filter(|it| !it.is_empty()) {
@@ -61,7 +61,7 @@ fn step(model: &mut Model, interests: &mut Interests, words: &[&str]) {
         }
         ["event", count, kind, uid] => model.put_event(Happening {
             uid: format!("event of {uid}"),
-            created: Timestamp::UNIX_EPOCH,
+            created: Time::default(),
             count: count.parse().unwrap(),
             object: ObjectKey { kind: kind.to_owned(), ..reference(uid).key },
             object_uid: uid.to_owned(),
@@ -273,7 +273,7 @@ fn services_tell_where_they_are() {
 
 #[test]
 fn what_is_remembered_has_a_limit() {
-    let mut model = Model::new(Timestamp::UNIX_EPOCH, None);
+    let mut model = Model::new(Time::default(), None);
     for n in 0..MANY_GONE + 50 {
         let name = format!("p{n}");
         model.put_pod(found(&name, &["phase", "Succeeded"]));
@@ -291,7 +291,7 @@ fn what_is_remembered_has_a_limit() {
 /// What is kept up step by step is what one finds who sees everything at once, whatever the order was.
 #[test]
 fn the_order_in_which_things_are_seen_does_not_matter() {
-    let mut model = Model::new(Timestamp::UNIX_EPOCH, None);
+    let mut model = Model::new(Time::default(), None);
     let mut interests = Interests::new();
     let (mut pods, mut owners) = (BTreeMap::new(), BTreeMap::new());
     let mut state = 1_u32;
@@ -321,7 +321,7 @@ fn the_order_in_which_things_are_seen_does_not_matter() {
         model.wanted();
         model.changes();
 
-        let mut fresh = Model::new(Timestamp::UNIX_EPOCH, None);
+        let mut fresh = Model::new(Time::default(), None);
         for seen in pods.values().chain(owners.values()) {
             let words: Vec<&str> = seen.split_whitespace().collect();
             step(&mut fresh, &mut Interests::new(), &words);

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch as state};
 use tokio::time::timeout;
 
 use crate::KubernetesError;
-use crate::backoff::{Backoff, LONGEST_WAIT};
+use crate::backoff::{self, Backoff, LONGEST_WAIT};
 
 /// How long the API server keeps a watch open. It is short so that a connection that died without a word is noticed
 /// soon; a new watch then goes on where the last one stopped.
@@ -78,7 +78,7 @@ where
                 version = None;
                 continue;
             }
-            let pause = backoff.step();
+            let pause = backoff::next(&mut backoff);
             is_interrupted = true;
             if self.send(Sight::Interrupted(trouble, pause)).await.is_err() {
                 return;

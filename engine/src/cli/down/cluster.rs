@@ -1,9 +1,10 @@
 //! The part of `down` that deletes from a Kubernetes cluster.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use builtins::{api::KubeCluster, golang::quote::command_line, kubernetes};
-use engine_kubernetes::{Cluster, DeleteOptions, DeleteOrder};
+use builtins::api::KubeCluster;
+use engine_formats::{golang::quote::command_line, kubernetes};
+use engine_kubernetes::{Cluster, DeleteOptions, DeleteOrder, KubernetesError};
 use engine_model::{ApplyCmd, DeployTarget, GoDuration, Manifest};
 use serde_json::Value;
 
@@ -20,13 +21,32 @@ use crate::{
 /// Why objects are deleted, for the audit log.
 const CAUSE: &str = "down, by the command line";
 
+/// Why something was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DownError {
+    #[error("Parsing manifest YAML: {0}")]
+    Yaml(#[from] kubernetes::ParseError),
+    #[error("{}", .0.as_deref().unwrap_or("no kubeconfig can be used"))]
+    NoCluster(Option<String>),
+    #[error(transparent)]
+    Kubeconfig(#[from] io::Error),
+    #[error(transparent)]
+    Cluster(#[from] KubernetesError),
+    #[error("Deleting k8s entities: {0}")]
+    Objects(#[source] Box<Self>),
+    #[error("Deleting k8s entities for cmd: {line}: {source}")]
+    Command { line: String, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error("[{}]", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    Several(Vec<Self>),
+}
+
 /// What to delete, and where.
 pub(super) struct Down<'a> {
-    /// Resources in the order in which they go.
+    /// Resources in the order of deletion.
     pub(super) deployed: &'a [&'a Manifest],
     pub(super) with_namespaces: bool,
     pub(super) timeout: GoDuration,
-    /// Where objects are that do not say it themselves.
+    /// The namespace of objects without one.
     pub(super) namespace: Option<&'a str>,
     pub(super) cluster: &'a KubeCluster,
     /// The environment of commands.
@@ -35,33 +55,33 @@ pub(super) struct Down<'a> {
 }
 
 impl Down<'_> {
-    /// Deletes objects, then lets commands delete theirs. All are tried; what went wrong is told at the end.
-    pub(super) async fn run(&self) -> Result<(), String> {
-        let (objects, commands) = self.doomed()?;
+    /// Deletes objects, then runs the commands that delete theirs. Errors do not stop it; it returns all of them.
+    pub(super) async fn run(&self) -> Result<(), DownError> {
+        let (objects, commands) = self.targets()?;
         let objects = self.without_namespaces(objects);
         let mut errors = Vec::new();
         if !objects.is_empty()
             && let Err(error) = self.delete(&objects).await
         {
-            errors.push(format!("Deleting k8s entities: {error}"));
+            errors.push(DownError::Objects(Box::new(error)));
         }
         for cmd in commands {
             let surroundings = self.surroundings();
             let limit = self.limit();
             if let Err(error) = command::delete(cmd, &surroundings, limit, self.output).await {
                 let line = command_line(&cmd.args);
-                errors.push(format!("Deleting k8s entities for cmd: {line}: {error}"));
+                errors.push(DownError::Command { line, source: error.into() });
             }
         }
-        match errors.as_slice() {
-            [] => Ok(()),
-            [only] => Err(only.clone()),
-            several => Err(format!("[{}]", several.join(", "))),
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(DownError::Several(errors)),
         }
     }
 
-    /// Everything that was deployed, in the order in which it goes.
-    fn doomed(&self) -> Result<(Vec<Value>, Vec<&ApplyCmd>), String> {
+    /// Everything that was deployed, in the order of deletion.
+    fn targets(&self) -> Result<(Vec<Value>, Vec<&ApplyCmd>), DownError> {
         let (mut objects, mut commands) = (Vec::new(), Vec::new());
         for manifest in self.deployed {
             let DeployTarget::Kubernetes(target) = &manifest.deploy_target else { continue };
@@ -69,14 +89,12 @@ impl Down<'_> {
                 commands.push(cmd);
                 continue;
             }
-            let parsed = kubernetes::parse(&target.yaml)
-                .map_err(|error| format!("Parsing manifest YAML: {error}"))?;
-            objects.extend(reversed(parsed));
+            objects.extend(reversed(kubernetes::parse(&target.yaml)?));
         }
         Ok((objects, commands))
     }
 
-    /// Says which namespaces stay, if they do.
+    /// Drops namespaces from the list unless they are to be deleted, and logs their names.
     fn without_namespaces(&self, objects: Vec<Value>) -> Vec<Value> {
         let is_kept = |it: &Value| {
             it["metadata"]["annotations"]["tilt.dev/down-policy"].as_str() == Some("keep")
@@ -88,22 +106,19 @@ impl Down<'_> {
         if !namespaces.is_empty() {
             let names = namespaces.iter().filter_map(|it| it["metadata"]["name"].as_str());
             let names: Vec<&str> = names.collect();
-            self.say(&format!("Not deleting namespaces: {}", names.join(", ")));
-            self.say("Run with --delete-namespaces to delete namespaces as well.");
+            self.log(&format!("Not deleting namespaces: {}", names.join(", ")));
+            self.log("Run with --delete-namespaces to delete namespaces as well.");
         }
         others
     }
 
-    async fn delete(&self, objects: &[Value]) -> Result<(), String> {
-        let problem = || {
-            let known = self.cluster.problem.clone();
-            known.unwrap_or_else(|| "no kubeconfig can be used".to_owned())
-        };
+    async fn delete(&self, objects: &[Value]) -> Result<(), DownError> {
+        let problem = || DownError::NoCluster(self.cluster.problem.clone());
         let path = self.cluster.path.as_ref().ok_or_else(problem)?;
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-        let cluster = Cluster::new(&text, self.namespace).await.map_err(|it| it.to_string())?;
+        let text = std::fs::read_to_string(engine_model::path::to_path(path))?;
+        let cluster = Cluster::new(&text, self.namespace).await?;
         let cluster = cluster.observed(self.audit().sink());
-        cluster.pin(cluster.identity().await.map_err(|it| it.to_string())?);
+        cluster.pin(cluster.identity().await?);
         let options = DeleteOptions {
             order: DeleteOrder::Given,
             with_namespaces: self.with_namespaces,
@@ -112,8 +127,7 @@ impl Down<'_> {
             wait: None,
             cause: CAUSE.to_owned(),
         };
-        let deleted = cluster.delete(objects, &options, &|line| self.say(line)).await;
-        deleted.map_err(|error| error.to_string())
+        Ok(cluster.delete(objects, &options, &|line| self.log(line)).await?)
     }
 
     fn surroundings(&self) -> Surroundings {
@@ -126,14 +140,14 @@ impl Down<'_> {
     }
 
     fn audit(&self) -> Audit {
-        Audit::new(audit::path()).about(&self.cluster.context)
+        Audit::new(audit::path().unwrap_or_default()).about(&self.cluster.context)
     }
 
     fn limit(&self) -> Duration {
         Duration::from_nanos(u64::try_from(self.timeout.0).unwrap_or_default())
     }
 
-    fn say(&self, line: &str) {
+    fn log(&self, line: &str) {
         self.output.write(Level::Info, &format!("{line}\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! `dump api-docs`: the functions of Tiltfiles as Python files, which editors can read.
+//! `dump api-docs`: writes Python stubs of the Tiltfile functions for editors.
 
 use std::{
     fs, io,
@@ -6,8 +6,7 @@ use std::{
 };
 
 use builtins::docs;
-
-use crate::cli::{Printer, failure::Failure};
+use engine_cli::{Failure, Printer};
 
 /// The files, in the order in which they are written out, and whose members are in them.
 const FILES: [(&str, &str); 7] = [
@@ -20,7 +19,7 @@ const FILES: [(&str, &str); 7] = [
     ("api/v1alpha1/__init__.py", "v1alpha1"),
 ];
 
-/// Writes all files below a folder, and says which.
+/// Writes all files below a folder, and prints their names.
 pub(super) fn write(dir: &str, printer: Printer) -> Result<(), Failure> {
     // What is written is named without the dots of the folder.
     let folder: &Path =

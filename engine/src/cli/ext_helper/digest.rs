@@ -1,15 +1,15 @@
-//! Everything that an upgrade of a Helm release is made from, as one digest.
+//! Computes one digest of all inputs of a Helm upgrade.
 
-use std::{env, fs, io, path::Path};
+use std::{env, fs, io, os::unix::ffi::OsStrExt, path::Path};
 
-use builtins::golang::hex;
+use engine_formats::golang::hex;
 use sha2::{Digest, Sha256};
 
 use super::release::Release;
 
 /// Flags whose value is a file.
 const FILE_FLAGS: [&str; 3] = ["-f", "--values", "--set-file"];
-/// Flags that take something into account that is not known here, or that must always be done.
+/// Flags with unknown inputs, or that require an upgrade each time.
 const OPEN_FLAGS: [&str; 8] = [
     "--post-renderer",
     "--dry-run",
@@ -21,7 +21,7 @@ const OPEN_FLAGS: [&str; 8] = [
     "--recreate-pods",
 ];
 
-/// The digest, or `None` if something matters that cannot be known before.
+/// The digest, or `None` if some input is unknown.
 pub(super) fn of(chart: &str, flags: &[String], release: &Release) -> Option<String> {
     let mut hash = Sha256::new();
     let mut add = |bytes: &[u8]| {
@@ -51,7 +51,7 @@ pub(super) fn of(chart: &str, flags: &[String], release: &Release) -> Option<Str
 /// The files of a chart, by their names and contents.
 fn tree(path: &Path, add: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     if !path.is_dir() {
-        add(path.to_string_lossy().as_bytes());
+        add(path.as_os_str().as_bytes());
         add(&fs::read(path)?);
         return Ok(());
     }

@@ -1,13 +1,13 @@
-//! Statuses of resources and new image builds as events for Honeycomb.
+//! Prints resource statuses and new image builds as Honeycomb events.
 
+use engine_cli::Printer;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::process;
-use crate::cli::Printer;
+use super::{HelperError, process};
 
-/// Prints the events; of builds, only those that ended after a time.
-pub(super) fn print(since: Option<&str>, printer: Printer) -> Result<(), String> {
+/// Prints the events; of builds, only those that ended after `since`.
+pub(super) fn print(since: Option<&str>, printer: Printer) -> Result<(), HelperError> {
     let since = since.and_then(|it| it.parse::<Timestamp>().ok());
     let session = get("uisession")?;
     let session = &session["items"][0]["status"];
@@ -27,10 +27,10 @@ pub(super) fn print(since: Option<&str>, printer: Printer) -> Result<(), String>
 }
 
 /// All objects of a kind, asked of the running instance as people would.
-fn get(kind: &str) -> Result<Value, String> {
-    let program = std::env::current_exe().map_err(|it| it.to_string())?;
+fn get(kind: &str) -> Result<Value, HelperError> {
+    let program = std::env::current_exe()?;
     let argv = [program.to_string_lossy().as_ref(), "get", kind, "-o", "json"].map(str::to_owned);
-    serde_json::from_str(&process::output(&argv, None)?).map_err(|it| it.to_string())
+    Ok(serde_json::from_str(&process::output(&argv, None)?)?)
 }
 
 fn sorted(list: &Value) -> Vec<Value> {

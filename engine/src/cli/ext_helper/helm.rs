@@ -1,8 +1,8 @@
-//! Installs and removes the release of a `helm_resource`.
+//! Installs and uninstalls the release of a `helm_resource`.
 //!
-//! An upgrade is skipped if chart, values and images are what they were, and the release and its objects still are
-//! in the cluster; after a trigger also only if nobody has changed these, and nothing runs with each upgrade. While helm works, the pods of the release are told about; if it fails, so is what is wrong
-//! with them.
+//! An upgrade is skipped if chart, values and images are unchanged and the release and its objects still exist in the
+//! cluster. After a trigger, the objects must also be unmodified and the chart must have no hooks. While helm runs,
+//! the state of the release's pods is printed; if helm fails, so is the reason why pods are not ready.
 
 use std::{
     collections::BTreeMap,
@@ -12,24 +12,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use builtins::yaml;
+use engine_cli::Printer;
+use engine_formats::yaml;
 use serde_json::{Value, json};
 
 use super::{
+    HelperError,
     process::{self, words},
     release::Release,
 };
-use crate::cli::Printer;
 
 /// Set where a delete only prepares an apply, as a trigger asks for.
 const FORCE_UPDATE: &str = "ENGINE_FORCE_UPDATE";
-/// How often pods are looked at while helm works.
-const LOOK: Duration = Duration::from_secs(3);
-/// How often to see whether helm is done.
+/// How often to poll pods while helm runs.
+const POD_POLL: Duration = Duration::from_secs(3);
+/// How often to poll whether helm has exited.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What the extension says in the environment.
-struct Wanted {
+/// The request of the extension, from the environment.
+struct HelmRequest {
     release: Release,
     chart: String,
     /// All flags of `helm upgrade`, with those that name images.
@@ -37,24 +38,24 @@ struct Wanted {
 }
 
 /// Installs or upgrades the release, and prints its objects.
-pub(super) fn apply(args: &[String], printer: Printer) -> Result<(), String> {
+pub(super) fn apply(args: &[String], printer: Printer) -> Result<(), HelperError> {
     let mut flags = args.to_vec();
     flags.extend(image_flags(|name| env::var(name).ok())?);
-    let wanted = Wanted { release: release(&flags)?, chart: variable("CHART")?, flags };
-    update_dependencies(&wanted.chart, printer)?;
-    let digest = super::digest::of(&wanted.chart, &wanted.flags, &wanted.release);
+    let request = HelmRequest { release: release(&flags)?, chart: variable("CHART")?, flags };
+    update_dependencies(&request.chart, printer)?;
+    let digest = super::digest::of(&request.chart, &request.flags, &request.release);
     if let Some(digest) = &digest
-        && let Some(objects) = wanted.release.unchanged(digest)
+        && let Some(objects) = request.release.unchanged(digest, printer)
     {
-        let name = &wanted.release.name;
+        let name = &request.release.name;
         printer.err(&format!(
             "Release {name} is up to date: neither chart, values nor images changed\n"
         ));
         printer.out(&objects);
         return Ok(());
     }
-    upgrade(&wanted, printer)?;
-    let release = &wanted.release;
+    upgrade(&request, printer)?;
+    let release = &request.release;
     thread::scope(|scope| {
         // Both take as long as it takes to start programs.
         let noted = digest.map(|digest| scope.spawn(move || release.note(digest)));
@@ -67,8 +68,8 @@ pub(super) fn apply(args: &[String], printer: Printer) -> Result<(), String> {
     })
 }
 
-/// Brings the charts that a chart is made of, if the Tiltfile asks for it.
-fn update_dependencies(chart: &str, printer: Printer) -> Result<(), String> {
+/// Updates the dependencies of a chart, if the Tiltfile asks for it.
+fn update_dependencies(chart: &str, printer: Printer) -> Result<(), HelperError> {
     let is_wanted = |name: &str| env::var(name).is_ok_and(|it| it == "true");
     if is_wanted("TILT_HELM_RELEASE_DEPENDENCY_UPDATE") {
         process::run(&words(["helm", "dependency", "update", chart]), printer)?;
@@ -81,7 +82,7 @@ fn update_dependencies(chart: &str, printer: Printer) -> Result<(), String> {
 
 /// Removes the release, if there is one. One that is about to be applied anew is not removed: helm upgrades it in
 /// place, and what it keeps for its volumes stays.
-pub(super) fn delete(args: &[String], printer: Printer) -> Result<(), String> {
+pub(super) fn delete(args: &[String], printer: Printer) -> Result<(), HelperError> {
     let release = release(args)?;
     if env::var_os(FORCE_UPDATE).is_some() {
         release.doubt();
@@ -95,23 +96,23 @@ pub(super) fn delete(args: &[String], printer: Printer) -> Result<(), String> {
     process::run(&release.helm(&["uninstall"], args), printer)
 }
 
-fn release(flags: &[String]) -> Result<Release, String> {
+fn release(flags: &[String]) -> Result<Release, HelperError> {
     let namespace = env::var("NAMESPACE").ok().filter(|it| !it.is_empty());
     Ok(Release { name: variable("RELEASE_NAME")?, namespace, scope: Release::scope_of(flags) })
 }
 
-fn variable(name: &str) -> Result<String, String> {
-    env::var(name).map_err(|_| format!("{name} is not set"))
+fn variable(name: &str) -> Result<String, HelperError> {
+    env::var(name).map_err(|_| HelperError::NotSet(name.to_owned()))
 }
 
-/// The flags that tell the chart which images to use.
-fn image_flags(env: impl Fn(&str) -> Option<String>) -> Result<Vec<String>, String> {
+/// The flags that set the images of the chart.
+fn image_flags(env: impl Fn(&str) -> Option<String>) -> Result<Vec<String>, HelperError> {
     let number = |name: &str| env(name).and_then(|it| it.parse::<usize>().ok());
     let count = number("TILT_IMAGE_COUNT").unwrap_or(0);
     let mut flags = Vec::new();
     for i in 0..count {
         let name = format!("TILT_IMAGE_{i}");
-        let image = env(&name).ok_or_else(|| format!("{name} is not set"))?;
+        let image = env(&name).ok_or(HelperError::NotSet(name))?;
         for j in 0..number(&format!("TILT_IMAGE_KEY_COUNT_{i}")).unwrap_or(0) {
             let key = |part: &str| {
                 env(&format!("TILT_IMAGE_KEY_{part}{i}_{j}")).filter(|it| !it.is_empty())
@@ -148,8 +149,8 @@ fn values(image: &str, key: &dyn Fn(&str) -> Option<String>) -> Vec<(String, Str
     values
 }
 
-fn upgrade(wanted: &Wanted, printer: Printer) -> Result<(), String> {
-    let Wanted { release, chart, flags } = wanted;
+fn upgrade(request: &HelmRequest, printer: Printer) -> Result<(), HelperError> {
+    let HelmRequest { release, chart, flags } = request;
     let mut argv = words(["helm", "upgrade", "--install"]);
     argv.extend(flags.iter().cloned());
     argv.extend(release.namespace_flag());
@@ -160,35 +161,35 @@ fn upgrade(wanted: &Wanted, printer: Printer) -> Result<(), String> {
     if is_done {
         return Ok(());
     }
-    let troubles = troubles(&pods(release));
-    if !troubles.is_empty() {
+    let problems = problems(&pods(release));
+    if !problems.is_empty() {
         printer.err(&format!("Not ready in release {}:\n", release.name));
-        for it in &troubles {
+        for it in &problems {
             printer.err(&format!("  {it}\n"));
         }
     }
-    Err(format!("helm upgrade of release {} failed", release.name))
+    Err(HelperError::Upgrade(release.name.clone()))
 }
 
-/// Waits for helm, and tells what pods of the release do meanwhile.
-fn watch(mut child: Child, release: &Release, printer: Printer) -> Result<bool, String> {
-    let mut told = BTreeMap::new();
-    let mut looked = Instant::now();
+/// Waits for helm, and prints state changes of the release's pods meanwhile.
+fn watch(mut child: Child, release: &Release, printer: Printer) -> Result<bool, HelperError> {
+    let mut reported = BTreeMap::new();
+    let mut polled = Instant::now();
     loop {
-        if let Some(status) = child.try_wait().map_err(|it| it.to_string())? {
+        if let Some(status) = child.try_wait()? {
             return Ok(status.success());
         }
         thread::sleep(TICK);
-        if looked.elapsed() < LOOK {
+        if polled.elapsed() < POD_POLL {
             continue;
         }
         for (name, state) in pods(release).iter().map(pod_state) {
-            if told.get(&name) != Some(&state) {
+            if reported.get(&name) != Some(&state) {
                 printer.err(&format!("  pod/{name}: {state}\n"));
-                told.insert(name, state);
+                reported.insert(name, state);
             }
         }
-        looked = Instant::now();
+        polled = Instant::now();
     }
 }
 
@@ -230,7 +231,7 @@ fn conditions(pod: &Value) -> impl Iterator<Item = &Value> {
     pod["status"]["conditions"].as_array().into_iter().flatten()
 }
 
-/// Why no node takes a pod.
+/// Why a pod cannot be scheduled.
 fn unscheduled(pod: &Value) -> Option<String> {
     let found =
         conditions(pod).find(|it| it["type"] == "PodScheduled" && it["status"] == "False")?;
@@ -238,15 +239,15 @@ fn unscheduled(pod: &Value) -> Option<String> {
     Some(format!("{}: {}", text("reason"), text("message")))
 }
 
-/// What keeps pods from being ready.
-fn troubles(pods: &[Value]) -> Vec<String> {
+/// Why pods are not ready.
+fn problems(pods: &[Value]) -> Vec<String> {
     let states = pods.iter().map(pod_state);
     let bad = states.filter(|(_, state)| state != "Ready" && state != "Succeeded");
     bad.map(|(name, state)| format!("pod/{name}: {state}")).collect()
 }
 
 /// The objects of the release as they are in the cluster.
-fn objects(release: &Release, printer: Printer) -> Result<String, String> {
+fn objects(release: &Release, printer: Printer) -> Result<String, HelperError> {
     let get = release.helm(&["get", "manifest"], &release.scope);
     process::announce(&get, printer);
     let manifest = with_namespace(&process::output(&get, None)?, release.namespace().as_deref())?;
@@ -260,9 +261,9 @@ fn objects(release: &Release, printer: Printer) -> Result<String, String> {
     process::output(&get, Some(&list.to_string()))
 }
 
-/// The objects of a manifest; kubectl looks for those without a namespace in the wrong one.
-fn with_namespace(manifest: &str, namespace: Option<&str>) -> Result<Vec<Value>, String> {
-    let documents = yaml::decode_stream(manifest).map_err(|it| it.to_string())?;
+/// The objects of a manifest, with their namespace, which kubectl would otherwise take from its context.
+fn with_namespace(manifest: &str, namespace: Option<&str>) -> Result<Vec<Value>, HelperError> {
+    let documents = yaml::decode_stream(manifest)?;
     let mut objects = Vec::new();
     for document in documents {
         match document["items"].as_array() {
@@ -349,7 +350,7 @@ mod tests {
             "phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False",
                 "reason": "Unschedulable", "message": "no node"}]}});
         assert_eq!(
-            troubles(&[ready, image, node]),
+            problems(&[ready, image, node]),
             ["pod/b: ErrImagePull: no such image", "pod/c: Unschedulable: no node"]
         );
     }

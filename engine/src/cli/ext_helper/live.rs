@@ -1,17 +1,15 @@
-//! What a cluster has of a release, asked directly: starting kubectl takes longer than all of its answers.
+//! Queries the objects of a release from the cluster directly, because starting kubectl takes longer than all
+//! responses.
 
-use std::{collections::BTreeMap, collections::BTreeSet, env, fs, io};
+use std::{collections::BTreeMap, collections::BTreeSet, env, fs, io, path::Path};
 
-use builtins::{
-    kube_config::{self, KubeConfig, KubeFiles, Overrides},
-    yaml,
-};
+use engine_formats::kube_config::{self, KubeConfig, Overrides};
 use engine_kubernetes::Cluster;
 use serde_json::Value;
 
-use super::release::Release;
+use super::release::{KnownObject, Release};
 
-/// What a cluster has.
+/// The state of a release in the cluster.
 pub(super) struct Live {
     /// The revisions that helm keeps of the release.
     pub(super) revisions: Vec<Value>,
@@ -19,8 +17,8 @@ pub(super) struct Live {
     pub(super) objects: BTreeMap<String, Value>,
 }
 
-/// The revisions of a release, and everything of the kinds of these objects; nothing if that cannot be known.
-pub(super) fn of(release: &Release, objects: &[&Value]) -> Option<Live> {
+/// Queries the revisions of a release, and all objects of the given kinds; `None` if that fails.
+pub(super) fn of(release: &Release, objects: &[KnownObject]) -> Option<Live> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async {
         let namespace = release.namespace();
@@ -32,17 +30,12 @@ pub(super) fn of(release: &Release, objects: &[&Value]) -> Option<Live> {
     })
 }
 
-async fn all(cluster: &Cluster, objects: &[&Value]) -> Option<BTreeMap<String, Value>> {
-    fn text(value: &Value) -> &str {
-        value.as_str().unwrap_or_default()
-    }
-    let places: BTreeSet<(&str, &str, &str)> = objects
-        .iter()
-        .map(|it| (text(&it["apiVersion"]), text(&it["kind"]), text(&it["metadata"]["namespace"])))
-        .collect();
+async fn all(cluster: &Cluster, objects: &[KnownObject]) -> Option<BTreeMap<String, Value>> {
+    let place = |it: &KnownObject| (it.api_version.clone(), it.kind.clone(), it.namespace.clone());
+    let places: BTreeSet<_> = objects.iter().map(place).collect();
     let mut found = BTreeMap::new();
     for (api_version, kind, namespace) in places {
-        let items = cluster.list(api_version, kind, namespace, &[]).await.ok()??;
+        let items = cluster.list(&api_version, &kind, &namespace, &[]).await.ok()??;
         let known = items
             .into_iter()
             .filter_map(|it| Some((it["metadata"]["uid"].as_str()?.to_owned(), it)));
@@ -66,7 +59,10 @@ fn kubeconfig(release: &Release) -> Option<String> {
     let paths = kube_config::paths(given("--kubeconfig", "KUBECONFIG").as_deref(), &home);
     let overrides =
         Overrides { context: given("--kube-context", "HELM_KUBECONTEXT"), namespace: None };
-    let config = KubeConfig::load(&paths, &overrides, &Files).ok()?;
+    let dir = env::current_dir()
+        .map(|it| engine_model::path::to_text(&it).into_owned())
+        .unwrap_or_default();
+    let config = KubeConfig::load(&paths, &overrides, &dir, &Files).ok()?;
     // What is JSON is YAML, too.
     Some(config.pinned(&Files).ok()?.to_string())
 }
@@ -74,16 +70,8 @@ fn kubeconfig(release: &Release) -> Option<String> {
 /// The files of this machine.
 struct Files;
 
-impl KubeFiles for Files {
-    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+impl engine_formats::Files for Files {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         fs::read(path)
-    }
-
-    fn decode_yaml(&self, text: &str) -> Result<Value, String> {
-        yaml::decode_v2(text).map_err(|error| error.to_string())
-    }
-
-    fn current_dir(&self) -> String {
-        env::current_dir().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
     }
 }

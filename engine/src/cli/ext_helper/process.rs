@@ -1,51 +1,56 @@
-//! Commands that parts of extensions run, and what they said.
+//! Runs the commands of extension helpers.
 
 use std::{
-    io::Write,
+    io::{self, Write},
     process::{Child, Command, Stdio},
     thread,
 };
 
-use builtins::golang::quote::command_line;
+use engine_cli::Printer;
+use engine_formats::golang::quote::command_line;
 
-use crate::cli::Printer;
+use super::HelperError;
 
-/// Says that a command runs.
+/// Prints the command line of a command.
 pub(super) fn announce(argv: &[String], printer: Printer) {
     printer.err(&format!("Running cmd: {}\n", command_line(argv)));
 }
 
 /// Runs a command whose output is for people.
-pub(super) fn run(argv: &[String], printer: Printer) -> Result<(), String> {
+pub(super) fn run(argv: &[String], printer: Printer) -> Result<(), HelperError> {
     announce(argv, printer);
-    let status = start_for_people(argv)?.wait().map_err(|it| failed(argv, &it.to_string()))?;
-    if status.success() { Ok(()) } else { Err(failed(argv, &status.to_string())) }
+    let status = start_for_people(argv)?.wait().map_err(|it| failed(argv, it))?;
+    if status.success() { Ok(()) } else { Err(HelperError::Exit { argv: argv.to_vec(), status }) }
 }
 
-/// Starts a command whose output is for people: standard output is for objects alone.
-pub(super) fn start_for_people(argv: &[String]) -> Result<Child, String> {
-    let mut command = command(argv)?;
+/// Starts a command whose output is for people, and goes to stderr: stdout is for objects only.
+pub(super) fn start_for_people(argv: &[String]) -> Result<Child, HelperError> {
+    let mut command = command(argv);
     command.stdin(Stdio::null()).stdout(std::io::stderr());
-    command.spawn().map_err(|it| failed(argv, &it.to_string()))
+    command.spawn().map_err(|it| failed(argv, it))
 }
 
-/// What a command prints; what it says beside that is for people.
-pub(super) fn output(argv: &[String], input: Option<&str>) -> Result<String, String> {
-    let mut command = command(argv)?;
+/// The stdout of a command; its stderr is passed on.
+pub(super) fn output(argv: &[String], input: Option<&str>) -> Result<String, HelperError> {
+    let mut command = command(argv);
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
     command.stdin(stdin).stdout(Stdio::piped());
     finish(argv, command, input)
 }
 
-/// What a command prints, if it succeeds; nobody is told if not.
+/// The stdout of a command if it succeeds; errors are ignored.
 pub(super) fn quiet_output(argv: &[String]) -> Option<String> {
-    let mut command = command(argv).ok()?;
+    let mut command = command(argv);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     finish(argv, command, None).ok()
 }
 
-fn finish(argv: &[String], mut command: Command, input: Option<&str>) -> Result<String, String> {
-    let mut child = command.spawn().map_err(|it| failed(argv, &it.to_string()))?;
+fn finish(
+    argv: &[String],
+    mut command: Command,
+    input: Option<&str>,
+) -> Result<String, HelperError> {
+    let mut child = command.spawn().map_err(|it| failed(argv, it))?;
     // A thread writes, as the command may print before it has read everything.
     let stdin = child.stdin.take();
     let done = thread::scope(|scope| {
@@ -55,22 +60,22 @@ fn finish(argv: &[String], mut command: Command, input: Option<&str>) -> Result<
         }
         child.wait_with_output()
     });
-    let done = done.map_err(|it| failed(argv, &it.to_string()))?;
+    let done = done.map_err(|it| failed(argv, it))?;
     if !done.status.success() {
-        return Err(failed(argv, &done.status.to_string()));
+        return Err(HelperError::Exit { argv: argv.to_vec(), status: done.status });
     }
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-fn command(argv: &[String]) -> Result<Command, String> {
-    let (program, args) = argv.split_first().ok_or("no command")?;
+fn command(argv: &[String]) -> Command {
+    let (program, args) = argv.split_first().expect("every command line names a program");
     let mut command = Command::new(program);
     command.args(args);
-    Ok(command)
+    command
 }
 
-fn failed(argv: &[String], why: &str) -> String {
-    format!("{}: {why}", command_line(argv))
+fn failed(argv: &[String], source: io::Error) -> HelperError {
+    HelperError::Run { argv: argv.to_vec(), source }
 }
 
 /// Words as arguments.

@@ -1,13 +1,16 @@
-//! Brings up the stack of a `pulumi_resource`, and prints the Kubernetes objects in it.
+//! Runs `pulumi up` for a `pulumi_resource`, and prints the Kubernetes objects of the stack.
 
 use std::env;
 
+use engine_cli::Printer;
 use serde_json::Value;
 
-use super::process::{self, words};
-use crate::cli::Printer;
+use super::{
+    HelperError,
+    process::{self, words},
+};
 
-/// What charts of Pulumi call the kinds that matter.
+/// The kinds that are printed, by their names in Pulumi's charts.
 const CHART_KINDS: [(&str, &str); 6] = [
     ("ConfigMap/v1", "configmaps"),
     ("Deployment.apps/apps/v1", "deployments"),
@@ -25,20 +28,20 @@ struct Named {
     name: String,
 }
 
-/// Brings a stack up with these configuration keys for its images.
-pub(super) fn apply(keys: &[String], printer: Printer) -> Result<(), String> {
+/// Runs `pulumi up` with these configuration keys for the images.
+pub(super) fn apply(keys: &[String], printer: Printer) -> Result<(), HelperError> {
     let stack = env::var("STACK").ok().filter(|it| !it.is_empty());
     let stack: Vec<String> = stack.into_iter().flat_map(|it| ["--stack".to_owned(), it]).collect();
     let mut up = words(["pulumi", "up", "--refresh", "-y"]);
     for (i, key) in keys.iter().enumerate() {
         let name = format!("TILT_IMAGE_{i}");
-        let image = env::var(&name).map_err(|_| format!("{name} is not set"))?;
+        let image = env::var(&name).map_err(|_| HelperError::NotSet(name))?;
         up.extend(["--config".to_owned(), format!("{key}={image}")]);
     }
     process::run(&[up, stack.clone()].concat(), printer)?;
     let export = [words(["pulumi", "stack", "export"]), stack].concat();
     let state = process::output(&export, None)?;
-    let state: Value = serde_json::from_str(&state).map_err(|it| it.to_string())?;
+    let state: Value = serde_json::from_str(&state)?;
     for object in objects(&state) {
         let mut get = words(["kubectl", "get", &object.kind, &object.name, "-o=yaml"]);
         if !object.namespace.is_empty() {

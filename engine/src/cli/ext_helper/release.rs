@@ -1,15 +1,22 @@
-//! A Helm release, and what is remembered of its last upgrade.
+//! A Helm release, and the record of its last upgrade.
+//!
+//! The record holds only names and digests of objects, because some objects are secrets.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
-use builtins::golang::hex;
+use engine_files::dev_dir;
+use engine_formats::golang::hex;
 use engine_kubernetes::uid;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{live, process};
-use crate::dev_dir;
+use crate::state_file::{self, Found};
+use engine_cli::Printer;
+
+/// The format version of the file. The first version kept whole objects.
+const VERSION: u32 = 2;
 
 /// Flags of helm that choose a cluster, and take a value.
 const SCOPE_FLAGS: [&str; 4] =
@@ -23,19 +30,58 @@ pub(super) struct Release {
     pub(super) scope: Vec<String>,
 }
 
-/// An upgrade that went well.
+/// The record of a successful upgrade.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Remembered {
     /// Of everything that the upgrade was made from.
     digest: String,
     /// The Secret that helm keeps the release in, by its identity.
     secret: String,
-    /// What was printed.
-    objects: String,
+    /// What digests of objects begin with, so that equal ones cannot be found by comparing files.
+    salt: String,
+    /// The objects of the release.
+    objects: Vec<KnownObject>,
     /// Whether something runs with each upgrade that is no object of the release.
     has_hooks: bool,
     /// Whether somebody asked to start anew since.
     is_doubted: bool,
+}
+
+/// An object of a release.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct KnownObject {
+    pub(super) api_version: String,
+    pub(super) kind: String,
+    pub(super) namespace: String,
+    uid: String,
+    /// The digest of its content.
+    content: String,
+}
+
+impl KnownObject {
+    fn new(object: &Value, salt: &str) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        Self {
+            api_version: text(&object["apiVersion"]),
+            kind: text(&object["kind"]),
+            namespace: text(&metadata["namespace"]),
+            uid: text(&metadata["uid"]),
+            content: content_digest(object, salt),
+        }
+    }
+
+    /// The object as kubectl prints it; lists of the API server leave out what it is.
+    fn printed(&self, found: &Value) -> Value {
+        let mut object = found.clone();
+        object["apiVersion"] = json!(self.api_version);
+        object["kind"] = json!(self.kind);
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.shift_remove("managedFields");
+        }
+        object
+    }
 }
 
 impl Release {
@@ -65,7 +111,7 @@ impl Release {
         named.flat_map(|it| ["--namespace".to_owned(), it.clone()]).collect()
     }
 
-    /// A command of helm for this release.
+    /// A helm command line for this release.
     pub(super) fn helm(&self, action: &[&str], more: &[String]) -> Vec<String> {
         let mut argv = vec!["helm".to_owned()];
         argv.extend(action.iter().map(|it| (*it).to_owned()));
@@ -75,14 +121,14 @@ impl Release {
         argv
     }
 
-    /// A command of kubectl where this release is.
+    /// A kubectl command line in the namespace of this release.
     pub(super) fn kubectl(&self, words: &[&str]) -> Vec<String> {
         let mut argv = self.kubectl_anywhere(words);
         argv.extend(self.namespace().into_iter().flat_map(|it| ["--namespace".to_owned(), it]));
         argv
     }
 
-    /// A command of kubectl in the cluster of this release.
+    /// A kubectl command line in the cluster of this release.
     pub(super) fn kubectl_anywhere(&self, words: &[&str]) -> Vec<String> {
         let mut argv = vec!["kubectl".to_owned()];
         argv.extend(words.iter().map(|it| (*it).to_owned()));
@@ -95,66 +141,65 @@ impl Release {
         argv
     }
 
-    /// What the last upgrade printed, if this one would change nothing: it is made from the same, nobody else has
+    /// The objects of the release, if an upgrade would change nothing: it is made from the same, nobody else has
     /// upgraded the release, and all of its objects are there. Who asked to start anew gets an upgrade also if
     /// somebody changed an object, or if the chart has hooks.
-    pub(super) fn unchanged(&self, digest: &str) -> Option<String> {
-        let known = self.remembered()?;
+    pub(super) fn unchanged(&self, digest: &str, printer: Printer) -> Option<String> {
+        let known: Remembered =
+            match self.file().map_or(Found::Nothing, |it| state_file::read(&it, VERSION)) {
+                Found::Content(known) => known,
+                Found::Nothing => return None,
+                Found::Newer(text) => {
+                    printer.err(&format!("{text}\n"));
+                    return None;
+                }
+            };
         if known.digest != digest || known.is_doubted && known.has_hooks {
             return None;
         }
-        let objects: Value = serde_json::from_str(&known.objects).ok()?;
-        let objects = items(&objects);
-        let live = has_known_storage().then(|| live::of(self, &objects)).flatten()?;
+        let live = has_known_storage().then(|| live::of(self, &known.objects)).flatten()?;
         if newest(&live.revisions) != Some(known.secret.as_str()) {
             return None;
         }
-        let is_as_left = objects.iter().all(|it| {
-            let found = it["metadata"]["uid"].as_str().and_then(|uid| live.objects.get(uid));
-            found.is_some_and(|found| !known.is_doubted || content(found) == content(it))
-        });
-        if is_as_left && known.is_doubted {
+        let objects = as_left(&known, &live.objects)?;
+        if known.is_doubted {
             self.keep(&Remembered { is_doubted: false, ..known });
-            return self.remembered().map(|it| it.objects);
         }
-        is_as_left.then_some(known.objects)
+        Some(format!("{}\n", json!({"apiVersion": "v1", "kind": "List", "items": objects})))
     }
 
-    /// What there is to remember of an upgrade that was made from this, but for its objects.
+    /// The record of an upgrade with this digest, without its objects.
     pub(super) fn note(&self, digest: String) -> Option<Remembered> {
         let live = has_known_storage().then(|| live::of(self, &[])).flatten()?;
         let secret = newest(&live.revisions)?.to_owned();
         let hooks = process::quiet_output(&self.helm(&["get", "hooks"], &self.scope));
         let has_hooks = hooks.is_none_or(|it| !it.trim().is_empty());
-        Some(Remembered { digest, secret, objects: String::new(), has_hooks, is_doubted: false })
+        let salt = uuid::Uuid::new_v4().to_string();
+        Some(Remembered { digest, secret, salt, objects: Vec::new(), has_hooks, is_doubted: false })
     }
 
-    /// Keeps an upgrade; what cannot be kept costs an upgrade, and nothing else.
-    pub(super) fn remember(&self, noted: Remembered, objects: &str) {
-        self.keep(&Remembered { objects: objects.to_owned(), ..noted });
+    /// Saves the record of an upgrade with its printed objects; if that fails, the next upgrade is not skipped.
+    pub(super) fn remember(&self, noted: Remembered, printed: &str) {
+        let Ok(printed) = serde_json::from_str(printed) else { return };
+        let objects = items(&printed).iter().map(|it| KnownObject::new(it, &noted.salt)).collect();
+        self.keep(&Remembered { objects, ..noted });
     }
 
-    /// Looks closer at the objects the next time.
+    /// Makes the next apply compare the content of objects.
     pub(super) fn doubt(&self) {
-        if let Some(known) = self.remembered() {
+        let Some(file) = self.file() else { return };
+        if let Found::Content(known) = state_file::read(&file, VERSION) {
             self.keep(&Remembered { is_doubted: true, ..known });
         }
     }
 
-    fn remembered(&self) -> Option<Remembered> {
-        serde_json::from_slice(&fs::read(self.file()?).ok()?).ok()
-    }
-
     fn keep(&self, kept: &Remembered) {
-        let Some(file) = self.file() else { return };
-        let partial = file.with_extension(format!("{}.partial", std::process::id()));
-        let folder = file.parent().unwrap_or(&file);
-        let _ = fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&partial, serde_json::to_vec(kept).unwrap_or_default()))
-            .and_then(|()| fs::rename(&partial, &file));
+        if let Some(file) = self.file() {
+            let _ = state_file::write(&file, VERSION, kept);
+        }
     }
 
-    /// Forgets all upgrades.
+    /// Deletes the record of the last upgrade.
     pub(super) fn forget(&self) {
         if let Some(file) = self.file() {
             // There may be none.
@@ -162,7 +207,7 @@ impl Release {
         }
     }
 
-    /// The namespace of the release, if it is said.
+    /// The namespace of the release, if one is set.
     pub(super) fn namespace(&self) -> Option<String> {
         let said = self.namespace.as_deref().or_else(|| self.flag("--namespace"));
         said.map(str::to_owned)
@@ -176,7 +221,7 @@ impl Release {
         found.get(1).map(String::as_str)
     }
 
-    /// Where the last upgrade is kept: one file for each release of each cluster.
+    /// The file of the record: one for each release of each cluster.
     fn file(&self) -> Option<PathBuf> {
         let mut hash = Sha256::new();
         for part in
@@ -187,7 +232,32 @@ impl Release {
         }
         hash.update(std::env::var("KUBECONFIG").unwrap_or_default());
         let name = hex::encode(&hash.finalize());
-        Some(dev_dir::create().ok()?.join("helm-releases").join(format!("{}.json", &name[..32])))
+        Some(folder()?.join(format!("{}.json", &name[..32])))
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    Some(dev_dir::path().ok()?.join("helm-releases"))
+}
+
+/// Removes the records of earlier versions, which contain secrets of the cluster.
+pub(crate) fn forget_old() {
+    let Some(folder) = folder() else { return };
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()) {
+        let is_old = match path.extension() {
+            Some(it) if it == "json" => {
+                matches!(state_file::read::<Remembered>(&path, VERSION), Found::Nothing)
+            }
+            // Drafts of this version have names that begin with a dot, and no secrets.
+            Some(it) if it == "partial" => {
+                !path.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b"."))
+            }
+            _ => false,
+        };
+        if is_old {
+            // Another engine may have done so.
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
@@ -224,6 +294,25 @@ fn content(object: &Value) -> BTreeMap<&str, &Value> {
         key => (key, it),
     });
     fields.filter(|(key, _)| !["apiVersion", "kind", "status"].contains(key)).collect()
+}
+
+/// The objects as the cluster has them, if all of them are there; also if they are as they were left, where that is
+/// in doubt.
+fn as_left(known: &Remembered, live: &BTreeMap<String, Value>) -> Option<Vec<Value>> {
+    let found = |it: &KnownObject| {
+        let object = live.get(&it.uid)?;
+        let is_as_left = !known.is_doubted || content_digest(object, &known.salt) == it.content;
+        is_as_left.then(|| it.printed(object))
+    };
+    known.objects.iter().map(found).collect()
+}
+
+/// Tells one content from another, and nothing else.
+fn content_digest(object: &Value, salt: &str) -> String {
+    let mut content: Value =
+        content(object).into_iter().map(|(key, it)| (key, it.clone())).collect();
+    content.sort_all_objects();
+    hex::encode(&Sha256::digest(format!("{salt} {content}")))
 }
 
 #[cfg(test)]
@@ -284,5 +373,64 @@ mod tests {
         assert_eq!(content(&left), content(&object(1, "2", "a")));
         assert_ne!(content(&left), content(&object(2, "2", "a")));
         assert_ne!(content(&left), content(&object(1, "2", "b")));
+    }
+
+    fn remembered(objects: &[Value], is_doubted: bool) -> Remembered {
+        let objects = objects.iter().map(|it| KnownObject::new(it, "salt")).collect();
+        let text = String::new;
+        let salt = "salt".to_owned();
+        Remembered { digest: text(), secret: text(), salt, objects, has_hooks: false, is_doubted }
+    }
+
+    fn secret(password: &str) -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": "db",
+                "namespace": "shop",
+                "uid": "1",
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": password},
+            },
+            "data": {"password": password},
+            "stringData": {"password": password},
+        })
+    }
+
+    #[test]
+    fn nothing_of_a_secret_is_kept_but_a_change_of_it_is_noticed() {
+        let known = remembered(&[secret("aHVudGVyMg==")], true);
+        let kept = serde_json::to_string(&known).unwrap();
+        assert!(!kept.contains("aHVudGVyMg") && kept.contains("\"Secret\""), "{kept}");
+
+        let live = |password: &str| {
+            let mut object = secret(password);
+            let fields = object.as_object_mut().unwrap();
+            fields.retain(|key, _| key != "kind" && key != "apiVersion");
+            fields["metadata"]["resourceVersion"] = json!("7");
+            fields["metadata"]["managedFields"] = json!([{}]);
+            BTreeMap::from([("1".to_owned(), object)])
+        };
+        let printed = as_left(&known, &live("aHVudGVyMg==")).unwrap();
+        assert_eq!(
+            (&printed[0]["kind"], &printed[0]["apiVersion"]),
+            (&json!("Secret"), &json!("v1"))
+        );
+        assert_eq!(printed[0]["data"], json!({"password": "aHVudGVyMg=="}));
+        assert_eq!(printed[0]["metadata"]["managedFields"], Value::Null);
+        assert_eq!(as_left(&known, &live("b3RoZXI=")), None, "it has changed");
+        assert_eq!(as_left(&known, &BTreeMap::new()), None, "it is gone");
+        let trusted = remembered(&[secret("aHVudGVyMg==")], false);
+        assert!(as_left(&trusted, &live("b3RoZXI=")).is_some());
+    }
+
+    #[test]
+    fn the_order_of_fields_does_not_matter() {
+        let one: Value =
+            serde_json::from_str(r#"{"data": {"a": "1", "b": {"c": 1, "d": 2}}}"#).unwrap();
+        let other: Value =
+            serde_json::from_str(r#"{"data": {"b": {"d": 2, "c": 1}, "a": "1"}}"#).unwrap();
+        assert_eq!(content_digest(&one, ""), content_digest(&other, ""));
+        assert_ne!(content_digest(&one, ""), content_digest(&one, "x"));
     }
 }

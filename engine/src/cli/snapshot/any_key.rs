@@ -1,4 +1,4 @@
-//! Waits for any key of the terminal.
+//! Waits for any key on the terminal.
 
 use std::{
     fs::{File, OpenOptions},
@@ -7,7 +7,7 @@ use std::{
 
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 
-/// A terminal that gives every key at once; as before when it is dropped.
+/// A terminal in raw mode; dropping it restores the previous mode.
 #[derive(Debug)]
 pub(super) struct AnyKey {
     tty: File,
@@ -15,7 +15,7 @@ pub(super) struct AnyKey {
 }
 
 impl AnyKey {
-    /// Takes over the terminal that controls this process.
+    /// Opens the controlling terminal of this process.
     pub(super) fn new() -> io::Result<Self> {
         let tty = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
         let before = tcgetattr(&tty)?;

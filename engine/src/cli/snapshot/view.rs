@@ -1,12 +1,14 @@
-//! `snapshot view`: serves a snapshot with the page, until a key is pressed.
+//! `snapshot view`: serves a snapshot on the web page until a key is pressed.
 
 use std::{
     fs,
     io::{self, Read},
 };
 
-use builtins::golang::os_error::PathError;
 use clap::Args;
+use engine_api::go_syntax;
+use engine_cli::{Failure, Printer, browser, connect, values};
+use engine_formats::golang::os_error::PathError;
 use serde_json::{Map, Value};
 use tokio::{
     net::TcpListener,
@@ -14,18 +16,13 @@ use tokio::{
 };
 
 use super::any_key::AnyKey;
-use crate::{
-    api::go_syntax,
-    cli::{Printer, connect, failure::Failure, values},
-    prompt,
-    server::web,
-};
+use crate::server::web;
 
 /// Show a snapshot in the browser.
 ///
 /// The snapshot may come from `snapshot create`, from --output-snapshot-on-exit or from Tilt.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Flags {
+pub(in crate::cli) struct SnapshotViewFlags {
     /// The file, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     file: String,
@@ -40,43 +37,49 @@ pub(in crate::cli) struct Flags {
     host: String,
 }
 
-pub(in crate::cli) fn run(flags: &Flags, printer: Printer) -> Result<(), Failure> {
-    let snapshot = read(&flags.file).map_err(|it| failure(&it))?;
-    check(&snapshot).map_err(|it| failure(&it))?;
+pub(in crate::cli) fn run(flags: &SnapshotViewFlags, printer: Printer) -> Result<(), Failure> {
+    let snapshot = read(&flags.file).map_err(Failure::kubectl)?;
+    check(&snapshot).map_err(Failure::kubectl)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|it| failure(&it))?;
+        .map_err(Failure::kubectl)?;
     let result = runtime.block_on(serve(flags, snapshot, printer));
     // A key that nobody presses is not waited for.
     runtime.shutdown_background();
-    result.map_err(|it| failure(&it))
+    result.map_err(Failure::kubectl)
 }
 
-/// Says what is wrong with a snapshot, in the words of Go.
-fn check(snapshot: &[u8]) -> Result<(), String> {
+/// What is wrong with a snapshot, in the words of Go.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum SnapshotError {
+    #[error("EOF")]
+    Empty,
+    #[error("unexpected EOF")]
+    Truncated,
+    #[error("json: cannot unmarshal {0} into Go value of type map[string]interface {{}}")]
+    NotAnObject(&'static str),
+    #[error("{0}")]
+    Syntax(String),
+}
+
+fn check(snapshot: &[u8]) -> Result<(), SnapshotError> {
     let values = serde_json::Deserializer::from_slice(snapshot);
     // Go reads the first value and looks no further.
     match values.into_iter::<Option<Map<String, Value>>>().next() {
-        None => Err("EOF".to_owned()),
+        None => Err(SnapshotError::Empty),
         Some(Ok(_)) => Ok(()),
-        Some(Err(error)) if error.is_eof() => Err("unexpected EOF".to_owned()),
-        Some(Err(error)) if error.is_data() => {
-            let found = match snapshot.iter().find(|it| !it.is_ascii_whitespace()) {
+        Some(Err(error)) if error.is_eof() => Err(SnapshotError::Truncated),
+        Some(Err(error)) if error.is_data() => Err(SnapshotError::NotAnObject(
+            match snapshot.iter().find(|it| !it.is_ascii_whitespace()) {
                 Some(b'[') => "array",
                 Some(b'"') => "string",
                 Some(b't' | b'f') => "bool",
                 _ => "number",
-            };
-            let expected = "Go value of type map[string]interface {}";
-            Err(format!("json: cannot unmarshal {found} into {expected}"))
-        }
-        Some(Err(error)) => Err(go_syntax(snapshot, &error)),
+            },
+        )),
+        Some(Err(error)) => Err(SnapshotError::Syntax(go_syntax(snapshot, &error))),
     }
-}
-
-fn failure(cause: &dyn std::fmt::Display) -> Failure {
-    Failure::Kubectl(cause.to_string())
 }
 
 fn read(file: &str) -> io::Result<Vec<u8>> {
@@ -89,7 +92,7 @@ fn read(file: &str) -> io::Result<Vec<u8>> {
         .map_err(|error| io::Error::other(PathError::new("open", file, &error).to_string()))
 }
 
-async fn serve(flags: &Flags, snapshot: Vec<u8>, printer: Printer) -> io::Result<()> {
+async fn serve(flags: &SnapshotViewFlags, snapshot: Vec<u8>, printer: Printer) -> io::Result<()> {
     let refused =
         |error: io::Error| io::Error::other(format!("could not get a free port: {error}"));
     let port = connect::tcp_port(flags.port, "listen").map_err(refused)?;
@@ -99,7 +102,7 @@ async fn serve(flags: &Flags, snapshot: Vec<u8>, printer: Printer) -> io::Result
     printer.out(&format!("Serving snapshot at {url}\n"));
     let app = web::snapshot_app(&flags.host, snapshot);
     let served = axum::serve(listener, app);
-    if !flags.no_open && prompt::open_browser(&url).is_err() {
+    if !flags.no_open && browser::open(&url).is_err() {
         printer.err("No browser could be opened; please open the address above.\n");
     }
     tokio::select! {
@@ -142,7 +145,7 @@ mod tests {
             ("", "EOF"),
             (r#"{"view":{}"#, "unexpected EOF"),
         ] {
-            assert_eq!(check(file.as_bytes()), Err(expected.to_owned()), "{file}");
+            assert_eq!(check(file.as_bytes()).unwrap_err().to_string(), expected, "{file}");
         }
         assert_eq!(check(br#"{"view":{}}"#), Ok(()));
     }

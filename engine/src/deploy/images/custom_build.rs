@@ -1,14 +1,14 @@
 //! Builds one image with a command of the Tiltfile.
 
-use std::{collections::HashMap, fs, path::PathBuf, time::SystemTime};
+use std::{collections::HashMap, fs, time::SystemTime};
 
-use builtins::golang::quote::command_line;
 use engine_docker::DockerError;
-use engine_formats::docker::reference::Reference;
+use engine_formats::{docker::reference::Reference, golang::quote::command_line};
+use engine_model::path::to_path;
 use engine_model::{CustomBuild, ImageTarget};
 
 use super::{
-    Built, Destination, Images,
+    Built, Destination, ImageError, Images,
     destination::{Refs, Tagged},
     docker_build,
 };
@@ -25,23 +25,24 @@ pub(super) async fn run(
     bases: &HashMap<String, Built>,
     started: SystemTime,
     step: &Step,
-) -> Result<Built, String> {
+) -> Result<Built, ImageError> {
     let refs = Refs::of(target, &images.destination)?;
     let expected = expected(&refs, build, started)?;
     if expected.is_none() {
         // What an earlier run wrote must not be taken for what this one writes.
-        let _ = fs::remove_file(&build.outputs_image_ref_to);
+        let _ = fs::remove_file(to_path(&build.outputs_image_ref_to));
     }
     let mut added = added_env(&refs, expected.as_ref());
     if let Destination::Cluster(cluster) = &images.destination {
         added.extend(cluster.docker_env.iter().cloned());
     }
     let env = env(build, added, bases, step)?;
-    let run = images.shared.surroundings.run(build.args.clone(), PathBuf::from(&build.dir), &env);
+    let run =
+        images.shared.surroundings.run(build.args.clone(), to_path(&build.dir).into_owned(), &env);
     let command = command_line(&build.args);
     let ended = commands::to_end(run, step.log().clone().into()).await;
     if ended.exit_code != 0 {
-        return Err(format!("Custom build {command:?} failed: {}", ended.reason));
+        return Err(ImageError::CustomCommand { command, reason: ended.reason });
     }
     let left = match expected {
         Some(expected) => expected,
@@ -58,7 +59,7 @@ fn expected(
     refs: &Refs,
     build: &CustomBuild,
     started: SystemTime,
-) -> Result<Option<Tagged>, String> {
+) -> Result<Option<Tagged>, ImageError> {
     if !build.outputs_image_ref_to.is_empty() {
         return Ok(None);
     }
@@ -69,7 +70,7 @@ fn expected(
         // A command that has a tag of its own does not know of any registry.
         refs.without_registry().tagged(&build.output_tag)
     };
-    tagged.map(Some).map_err(|error| format!("custom_build: {error}"))
+    tagged.map(Some).map_err(|error| ImageError::CustomName(Box::new(error)))
 }
 
 /// What the command needs to know of its image.
@@ -94,7 +95,7 @@ fn env(
     added: Vec<String>,
     bases: &HashMap<String, Built>,
     step: &Step,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, ImageError> {
     if added.is_empty() {
         step.log().info("Custom Build:");
     } else {
@@ -105,7 +106,7 @@ fn env(
     }
     let mut env = [build.env.clone(), added].concat();
     for (i, name) in build.image_maps.iter().enumerate() {
-        let base = bases.get(name).ok_or_else(|| format!("missing image dependency: {name}"))?;
+        let base = bases.get(name).ok_or_else(|| ImageError::MissingBase(name.clone()))?;
         env.push(format!("TILT_IMAGE_MAP_{i}={name}"));
         env.push(format!("TILT_IMAGE_{i}={}", base.local));
     }
@@ -113,18 +114,14 @@ fn env(
 }
 
 /// The name that the command wrote.
-fn written(path: &str) -> Result<Reference, String> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        format!(
-            "Could not find image ref in output. Your custom_build script should have written to {path}: open \
-             {path}: {}",
-            engine_formats::golang::os_error::errno_text(&error)
-        )
-    })?;
-    let invalid = |error: String| format!("Output image ref in file {path} was invalid: {error}");
-    let reference = Reference::parse(text.trim()).map_err(|error| invalid(error.to_string()))?;
+fn written(path: &str) -> Result<Reference, ImageError> {
+    let at = || path.to_owned();
+    let text = fs::read_to_string(to_path(path))
+        .map_err(|source| ImageError::NoOutput { path: at(), source })?;
+    let reference = Reference::parse(text.trim())
+        .map_err(|source| ImageError::BadOutput { path: at(), source })?;
     if reference.tag.is_none() {
-        return Err(invalid(format!("Expected reference {:?} to contain a tag", text.trim())));
+        return Err(ImageError::UntaggedOutput { path: at(), name: text.trim().to_owned() });
     }
     Ok(reference)
 }
@@ -136,7 +133,7 @@ async fn find(
     build: &CustomBuild,
     (refs, left): (&Refs, Tagged),
     started: SystemTime,
-) -> Result<Built, String> {
+) -> Result<Built, ImageError> {
     if build.output_mode == REMOTE {
         return docker_build::deployed(images, target, String::new(), &left, started).await;
     }
@@ -145,17 +142,13 @@ async fn find(
         None => left.local.name(),
     };
     let image = images.shared.docker.inspect(&name).await.map_err(|error| match error {
-        DockerError::NotFound(words) => format!(
-            "Could not find image in Docker\nDid your custom_build script properly tag the image?\nIf your \
-             custom_build doesn't use Docker, you might need to use skips_local_docker=True, see \
-             https://docs.tilt.dev/custom_build.html\n: Error response from daemon: {words}"
-        ),
-        error => error.to_string(),
+        DockerError::NotFound(words) => ImageError::NotInDocker(words),
+        error => error.into(),
     })?;
     let tagged = if build.outputs_image_ref_to.is_empty() {
         docker_build::tag_by_content(images, refs, &image.id)
             .await
-            .map_err(|error| format!("custom_build: {error}"))?
+            .map_err(|error| ImageError::CustomName(Box::new(error)))?
     } else {
         left
     };

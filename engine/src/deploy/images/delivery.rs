@@ -3,12 +3,11 @@
 
 use std::time::SystemTime;
 
-use builtins::kube_config::Product;
 use engine_docker::{BuildEvent, DockerError, Imported, Listed, PushProgress, Step as Stage};
-use engine_formats::docker::reference::Reference;
+use engine_formats::{docker::reference::Reference, kube_config::Product};
 use engine_model::{BuildDetails, CustomBuild, ImageTarget};
 
-use super::{Built, ClusterImages, Images, progress::Progress};
+use super::{Built, ClusterImages, ImageError, Images, progress::BuildProgress};
 use crate::deploy::{commands, pipeline::Step};
 
 /// Commands that push on their own say so by where they leave the image.
@@ -104,7 +103,7 @@ pub(super) async fn deliver(
     target: &ImageTarget,
     built: &Built,
     step: &Step,
-) -> (Option<Stage>, Result<(), String>) {
+) -> (Option<Stage>, Result<(), ImageError>) {
     let delivery = Delivery { images, cluster, target, built, step };
     match way(target, built, cluster) {
         Way::Skip(reason) => {
@@ -122,14 +121,14 @@ pub(super) async fn ensure(
     target: &ImageTarget,
     built: &Built,
     step: &Step,
-) -> Result<(), String> {
+) -> Result<(), ImageError> {
     let way = way(target, built, cluster);
-    if matches!(way, Way::Skip(_)) || images.memory(|it| it.is_delivered(&built.local)) {
+    if matches!(way, Way::Skip(_)) || cluster.delivered.has(&built.local) {
         return Ok(());
     }
     let delivery = Delivery { images, cluster, target, built, step };
     if way == Way::Push && delivery.is_in_registry().await? {
-        images.memory(|it| it.remember_delivered(&built.local));
+        cluster.delivered.add(&built.local);
         return Ok(());
     }
     delivery.run(way).await.1
@@ -144,7 +143,7 @@ struct Delivery<'a> {
 }
 
 impl Delivery<'_> {
-    async fn run(&self, way: Way) -> (Option<Stage>, Result<(), String>) {
+    async fn run(&self, way: Way) -> (Option<Stage>, Result<(), ImageError>) {
         let started = SystemTime::now();
         let (name, result) = match way {
             Way::Nodes(flavor) => match self.nodes(flavor).await {
@@ -158,7 +157,7 @@ impl Delivery<'_> {
             Way::Push | Way::Skip(_) => ("docker push", self.push().await),
         };
         if result.is_ok() {
-            self.images.memory(|it| it.remember_delivered(&self.built.local));
+            self.cluster.delivered.add(&self.built.local);
         }
         let stage = Stage {
             digest: name.to_owned(),
@@ -166,13 +165,13 @@ impl Delivery<'_> {
             is_cached: false,
             started: jiff::Timestamp::try_from(started).ok(),
             finished: Some(jiff::Timestamp::now()),
-            error: result.as_ref().err().cloned(),
+            error: result.as_ref().err().map(ToString::to_string),
         };
         (Some(stage), result)
     }
 
-    fn reference(&self) -> Result<Reference, String> {
-        Reference::parse(&self.built.local).map_err(|error| error.to_string())
+    fn reference(&self) -> Result<Reference, ImageError> {
+        Ok(Reference::parse(&self.built.local)?)
     }
 
     /// Whether the tag says what is in the image, so that the same tag always means the same image.
@@ -180,7 +179,7 @@ impl Delivery<'_> {
         !matches!(&self.target.build_details, BuildDetails::Custom(build) if is_named_by_command(build))
     }
 
-    async fn is_in_registry(&self) -> Result<bool, String> {
+    async fn is_in_registry(&self) -> Result<bool, ImageError> {
         if !self.has_content_tag() {
             return Ok(false);
         }
@@ -189,7 +188,7 @@ impl Delivery<'_> {
         Ok(found.is_ok_and(|it| it.is_some()))
     }
 
-    async fn push(&self) -> Result<(), String> {
+    async fn push(&self) -> Result<(), ImageError> {
         let (reference, step) = (self.reference()?, self.step);
         step.say("Pushing with Docker client");
         step.say(&format!("Authenticating to image repo: {}", reference.name()));
@@ -198,7 +197,7 @@ impl Delivery<'_> {
             return Ok(());
         }
         step.say("Sending image data");
-        let mut progress = Progress::default();
+        let mut progress = BuildProgress::default();
         let mut on_progress = |it: PushProgress| {
             let PushProgress { id, status, current, total } = it;
             let event = BuildEvent::Layer { id, status, current, total };
@@ -212,35 +211,32 @@ impl Delivery<'_> {
                 if let Some(hint) = error.hint() {
                     step.say(&hint);
                 }
-                format!("docker push: {error}")
+                ImageError::Refused(error)
             }
-            DockerError::Credentials(error) => {
-                format!("docker push: PushImage#ImagePush: ImagePush: authenticate: {error}")
-            }
-            error => format!("docker push: PushImage#ImagePush: {error}"),
+            DockerError::Credentials(error) => ImageError::Authenticate(error),
+            error => ImageError::Push(error),
         })
     }
 
     /// The containers that are nodes of the cluster, if they are containers of this Docker engine at all.
-    async fn nodes(&self, flavor: Flavor) -> Result<Vec<Listed>, String> {
+    async fn nodes(&self, flavor: Flavor) -> Result<Vec<Listed>, ImageError> {
         let labels = flavor.labels(flavor.cluster(&self.cluster.name));
-        let found = self.images.shared.docker.containers(&labels).await;
-        let found = found.map_err(|error| error.to_string())?;
+        let found = self.images.shared.docker.containers(&labels).await?;
         Ok(found.into_iter().filter(|it| flavor.is_node(it)).collect())
     }
 
-    async fn import(&self, flavor: Flavor, nodes: &[Listed]) -> Result<(), String> {
+    async fn import(&self, flavor: Flavor, nodes: &[Listed]) -> Result<(), ImageError> {
         self.step.say(&format!("Loading image to {}", flavor.name()));
         let docker = &self.images.shared.docker;
         let imported = docker.import(&self.reference()?, nodes, self.has_content_tag()).await;
-        let imported = imported
-            .map_err(|error| format!("Error loading image to {}: {error}", flavor.name()))?;
+        let imported =
+            imported.map_err(|source| ImageError::Import { cluster: flavor.name(), source })?;
         self.step.say(&told(imported, nodes.len()));
         Ok(())
     }
 
     /// Leaves it to kind, which may keep its nodes somewhere else than in this Docker engine.
-    async fn load_with_kind(&self) -> Result<(), String> {
+    async fn load_with_kind(&self) -> Result<(), ImageError> {
         self.step.say("Loading image to KIND");
         let cluster = Flavor::Kind.cluster(&self.cluster.name);
         let reference = self.reference()?.to_string();
@@ -252,7 +248,7 @@ impl Delivery<'_> {
         if ended.exit_code == 0 {
             return Ok(());
         }
-        Err(format!("Error loading image to KIND: {}", ended.reason))
+        Err(ImageError::Load(ended.reason))
     }
 }
 

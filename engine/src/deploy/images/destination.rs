@@ -1,14 +1,21 @@
 //! Where images go: they stay in the Docker engine that runs them, or a cluster gets them.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use builtins::kube_config::Product;
-use engine_formats::docker::{
-    reference::Reference,
-    registry::{Registry, RegistryError},
-    selector::RefSelector,
+use engine_formats::{
+    docker::{
+        reference::Reference,
+        registry::{Registry, RegistryError},
+        selector::RefSelector,
+    },
+    kube_config::Product,
 };
 use engine_model::{DeployTarget, ImageTarget, Manifest};
+
+use super::ImageError;
 
 /// Where images go.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +46,22 @@ pub struct ClusterImages {
     pub docker_env: Vec<String>,
     /// Image maps of images that some resource deploys, and not only other images use.
     pub deployed: HashSet<String>,
+    /// Images that it has got, by name; one that takes its place has none.
+    pub delivered: Delivered,
+}
+
+/// The images that a cluster has got, for everybody who knows the cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Delivered(Arc<Mutex<HashSet<String>>>);
+
+impl Delivered {
+    pub(super) fn has(&self, image: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(image)
+    }
+
+    pub(super) fn add(&self, image: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(image.to_owned());
+    }
 }
 
 impl Destination {
@@ -86,22 +109,19 @@ pub(super) struct Tagged {
 }
 
 impl Refs {
-    pub(super) fn of(target: &ImageTarget, destination: &Destination) -> Result<Self, String> {
-        let selector =
-            RefSelector::of_image(&target.selector, target.match_exact).map_err(|error| {
-                format!("validating image: parsing image map spec ({}): {error}", target.selector)
-            })?;
+    pub(super) fn of(target: &ImageTarget, destination: &Destination) -> Result<Self, ImageError> {
+        let given = || target.selector.clone();
+        let selector = RefSelector::of_image(&target.selector, target.match_exact)
+            .map_err(|source| ImageError::Selector { selector: given(), source })?;
         let registry = match destination {
             Destination::Docker => Registry::default(),
             Destination::Cluster(cluster) => cluster.registry.clone().unwrap_or_default(),
         };
         let host = registry.host.clone();
-        Self::new(selector, registry).map_err(|error| {
-            let selector = &target.selector;
-            format!(
-                "applying image {selector} to registry {host}: validating new RefSet with configuration ref \
-                 {selector:?}: {error}"
-            )
+        Self::new(selector, registry).map_err(|source| ImageError::Registry {
+            selector: given(),
+            host,
+            source: Box::new(source),
         })
     }
 
@@ -129,10 +149,15 @@ impl Refs {
     }
 
     /// Both names with a tag.
-    pub(super) fn tagged(&self, suffix: &str) -> Result<Tagged, String> {
+    pub(super) fn tagged(&self, suffix: &str) -> Result<Tagged, ImageError> {
         let tag = self.registry.tag(&self.selector, suffix);
-        let tagged = |what: &str, name: &Reference| {
-            name.with_tag(&tag).map_err(|error| format!("tagging {what} {name} as {tag}: {error}"))
+        let tagged = |what, name: &Reference| {
+            name.with_tag(&tag).map_err(|source| ImageError::BadTag {
+                what,
+                name: name.to_string(),
+                tag: tag.clone(),
+                source,
+            })
         };
         Ok(Tagged {
             local: tagged("localRef", &self.local)?,
@@ -141,20 +166,15 @@ impl Refs {
     }
 
     /// Both names of an image that somebody else has tagged.
-    pub(super) fn given(&self, local: Reference) -> Result<Tagged, String> {
+    pub(super) fn given(&self, local: Reference) -> Result<Tagged, ImageError> {
         let registry = &self.registry;
         if registry.host_from_container_runtime.is_empty() || registry.host.is_empty() {
             return Ok(Tagged { cluster: local.clone(), local });
         }
         let name = local.name().replacen(&registry.host, &registry.host_from_container_runtime, 1);
-        let failed = |error: &dyn std::fmt::Display| {
-            format!("Error converting image ref for cluster: {error}")
-        };
-        let name = Reference::parse(&name).map_err(|error| failed(&error))?;
-        let cluster = name
-            .with_tag(local.tag.as_deref().unwrap_or_default())
-            .map_err(|error| failed(&error))?;
-        Ok(Tagged { local, cluster })
+        let tag = local.tag.as_deref().unwrap_or_default();
+        let cluster = Reference::parse(&name).and_then(|it| it.with_tag(tag));
+        Ok(Tagged { cluster: cluster.map_err(ImageError::ClusterName)?, local })
     }
 }
 
@@ -237,11 +257,11 @@ mod tests {
     fn names_that_make_no_sense_are_told() {
         let refs = Refs::of(&target("web"), &to("localhost:5000", "", "")).unwrap();
         assert_eq!(
-            refs.tagged("a b").unwrap_err(),
+            refs.tagged("a b").unwrap_err().to_string(),
             "tagging localRef localhost:5000/web as a b: invalid tag format"
         );
         assert_eq!(
-            Refs::of(&target("web"), &to("not a host", "", "")).unwrap_err(),
+            Refs::of(&target("web"), &to("not a host", "", "")).unwrap_err().to_string(),
             "applying image web to registry not a host: validating new RefSet with configuration ref \"web\": host: \
              Invalid value: \"not a host\": invalid reference format"
         );

@@ -8,19 +8,19 @@ use engine_model::{DockerBuild, ImageTarget};
 use tokio::task::spawn_blocking;
 
 use super::{
-    Built, Destination, Images, Origin,
+    Built, Destination, ImageError, Images, Origin,
     destination::{Refs, Tagged},
     inputs::{self, Inputs},
     memory::{self, Record},
     patch::{self, Ancestor},
-    progress::Progress,
+    progress::BuildProgress,
     restart_helper,
 };
 use crate::{deploy::pipeline::Step, logs::Level};
 
 /// An image that is to be built.
 #[derive(Debug)]
-pub(super) struct Order<'a> {
+pub(super) struct BuildRequest<'a> {
     pub(super) target: &'a ImageTarget,
     pub(super) build: &'a DockerBuild,
     pub(super) bases: &'a HashMap<String, Built>,
@@ -32,19 +32,19 @@ pub(super) struct Order<'a> {
 /// Builds an image, and gives it the names that it is known by.
 pub(super) async fn run(
     images: &Images,
-    order: Order<'_>,
+    request: BuildRequest<'_>,
     step: &Step,
     stages: &mut Vec<Stage>,
-) -> Result<Built, String> {
-    let Order { target, build, bases, started, is_whole } = order;
+) -> Result<Built, ImageError> {
+    let BuildRequest { target, build, bases, started, is_whole } = request;
     let build = prepared(images, target, build, bases).await?;
     announce(&build, step);
     step.say("Building image");
     // What changes while it is built belongs to the next build, so the inputs are taken before.
-    let inputs = inputs::look(images, target, &build).await.map_err(|it| it.to_string())?;
-    let before = inputs::local_bases(images, &build).await.map_err(|it| it.to_string())?;
+    let inputs = inputs::look(images, target, &build).await?;
+    let before = inputs::local_bases(images, &build).await?;
     let patch = if is_whole { None } else { patch::find(images, target, &build, &inputs).await };
-    let mut progress = Progress::default();
+    let mut progress = BuildProgress::default();
     let mut on_event = |event: BuildEvent| {
         if let BuildEvent::Step(stage) = &event {
             take_stage(stages, stage);
@@ -62,13 +62,12 @@ pub(super) async fn run(
         Some(image) => image,
         None => {
             let result = images.shared.docker.build(&build, &mut on_event).await;
-            result.map_err(|error| explain(&error, &build, step))?
+            result.map_err(|error| explain(error, &build, step))?
         }
     };
     let refs = Refs::of(target, &images.destination)?;
-    let tagged = tag_by_content(images, &refs, &image.id)
-        .await
-        .map_err(|error| format!("docker tag: TagImage: {error}"))?;
+    let tagged = tag_by_content(images, &refs, &image.id).await;
+    let tagged = tagged.map_err(|error| ImageError::Tag(Box::new(error)))?;
     let built = deployed(images, target, image.id, &tagged, started).await?;
     let after = inputs::look(images, target, &build).await;
     if !after.is_ok_and(|it| it.context.is_untouched_since(&inputs.context)) {
@@ -121,12 +120,12 @@ pub(super) async fn prepared(
     target: &ImageTarget,
     build: &DockerBuild,
     bases: &HashMap<String, Built>,
-) -> Result<DockerBuild, String> {
+) -> Result<DockerBuild, ImageError> {
     let needs_helper = restart_helper::is_wanted(build);
     let mut build = with_bases(target, build, bases)?;
-    build.platform = platform(images, build.platform).await.map_err(|it| it.to_string())?;
+    build.platform = platform(images, build.platform).await?;
     if needs_helper {
-        let arch = images.shared.docker.server().await.map_err(|it| it.to_string())?.arch;
+        let arch = images.shared.docker.server().await?.arch;
         restart_helper::give(&mut build, &arch)?;
     }
     Ok(build)
@@ -137,23 +136,19 @@ fn with_bases(
     target: &ImageTarget,
     build: &DockerBuild,
     bases: &HashMap<String, Built>,
-) -> Result<DockerBuild, String> {
+) -> Result<DockerBuild, ImageError> {
     let mut build = build.clone();
     if build.image_maps.is_empty() {
         return Ok(build);
     }
-    let mut dockerfile =
-        Dockerfile::parse(&build.dockerfile_contents).map_err(|it| it.to_string())?;
+    let mut dockerfile = Dockerfile::parse(&build.dockerfile_contents)?;
     for name in &build.image_maps {
-        let base = bases.get(name).ok_or_else(|| format!("missing image dependency: {name}"))?;
-        let reference = Reference::parse(&base.local).map_err(|it| it.to_string())?;
-        let selector = RefSelector::of_image(&base.selector, base.is_exact);
-        let selector = selector.map_err(|it| it.to_string())?;
+        let base = bases.get(name).ok_or_else(|| ImageError::MissingBase(name.clone()))?;
+        let reference = Reference::parse(&base.local)?;
+        let selector = RefSelector::of_image(&base.selector, base.is_exact)?;
         if !dockerfile.replace_image(&selector, &reference, &build.args) {
-            return Err(format!(
-                "Could not inject image {name:?} into Dockerfile of image {:?}",
-                target.selector
-            ));
+            let (base, image) = (name.clone(), target.selector.clone());
+            return Err(ImageError::UnusedBase { base, image });
         }
     }
     build.dockerfile_contents = dockerfile.to_string();
@@ -199,10 +194,10 @@ pub(super) async fn tag_by_content(
     images: &Images,
     refs: &Refs,
     id: &str,
-) -> Result<Tagged, String> {
-    let tag = content_tag(id).ok_or_else(|| format!("digest too short: {id}"))?;
+) -> Result<Tagged, ImageError> {
+    let tag = content_tag(id).ok_or_else(|| ImageError::ShortDigest(id.to_owned()))?;
     let tagged = refs.tagged(&tag)?;
-    images.shared.docker.tag(id, &tagged.local).await.map_err(|it| it.to_string())?;
+    images.shared.docker.tag(id, &tagged.local).await?;
     Ok(tagged)
 }
 
@@ -213,7 +208,7 @@ pub(super) async fn deployed(
     id: String,
     tagged: &Tagged,
     started: SystemTime,
-) -> Result<Built, String> {
+) -> Result<Built, ImageError> {
     let (local, deployed) = match images.destination {
         Destination::Docker => {
             let name = tag_for_compose(images, target, &id, &tagged.local).await?;
@@ -238,35 +233,34 @@ async fn tag_for_compose(
     target: &ImageTarget,
     id: &str,
     tagged: &Reference,
-) -> Result<Reference, String> {
-    let configured = Reference::parse(&target.selector).map_err(|it| it.to_string())?;
+) -> Result<Reference, ImageError> {
+    let configured = Reference::parse(&target.selector)?;
     let name = if configured.tag.is_some() {
         configured
     } else {
-        tagged.name_only().with_tag("latest").map_err(|it| it.to_string())?
+        tagged.name_only().with_tag("latest")?
     };
     let source = if id.is_empty() { tagged.familiar() } else { id.to_owned() };
     let named = images.shared.docker.tag(&source, &name).await;
-    named.map_err(|it| format!("Error response from daemon: {it}"))?;
+    named.map_err(ImageError::TagForCompose)?;
     Ok(name)
 }
 
-/// The words that the update ends with. What to do about it is said beside them.
-fn explain(error: &DockerError, build: &DockerBuild, step: &Step) -> String {
-    match error {
-        DockerError::Build(failed) => {
-            if let BuildProblem::Dockerfile { line } = failed.problem
-                && let Some(text) = build.dockerfile_contents.lines().nth(line.saturating_sub(1))
-            {
-                step.say(&format!("Dockerfile:{line}: {text}"));
-            }
-            if let Some(hint) = failed.hint() {
-                step.say(hint);
-            }
-            format!("ImageBuild: {error}")
+/// Names the step that failed, and logs what to do about it.
+fn explain(error: DockerError, build: &DockerBuild, step: &Step) -> ImageError {
+    if let DockerError::Build(failed) = &error {
+        if let BuildProblem::Dockerfile { line } = failed.problem
+            && let Some(text) = build.dockerfile_contents.lines().nth(line.saturating_sub(1))
+        {
+            step.say(&format!("Dockerfile:{line}: {text}"));
         }
-        // The files of the context are read before anybody is asked to build.
-        DockerError::File { .. } => error.to_string(),
-        _ => format!("ImageBuild: {error}"),
+        if let Some(hint) = failed.hint() {
+            step.say(hint);
+        }
+    }
+    match error {
+        // The files of the context are read before the build begins.
+        DockerError::File { .. } => error.into(),
+        _ => ImageError::Build(error),
     }
 }

@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use builtins::golang::hex;
 use engine_docker::{BuildContext, DockerError, Fingerprints, Listing, Step as Stage};
-use engine_formats::docker::{dockerfile, reference::Reference};
+use engine_formats::{
+    docker::{dockerfile, reference::Reference},
+    golang::hex,
+};
+use engine_model::path::to_path;
 use engine_model::{DockerBuild, ImageTarget};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -94,7 +97,7 @@ fn secret(images: &Images, setting: &str) -> String {
     let source = field("src").or_else(|| field("source"));
     let variable = field("env").or_else(|| field("id"));
     let value = match source {
-        Some(path) => std::fs::read(path).unwrap_or_default(),
+        Some(path) => std::fs::read(to_path(&path)).unwrap_or_default(),
         None => {
             let found = variable.as_deref().and_then(|it| images.shared.surroundings.env(it));
             found.unwrap_or_default().as_bytes().to_vec()

@@ -4,9 +4,9 @@
 //! read from it; several engines may write it at the same time.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    fs, io,
-    path::{Path, PathBuf},
+    collections::{BTreeMap, HashMap},
+    io,
+    path::Path,
     time::{Duration, SystemTime},
 };
 
@@ -15,18 +15,22 @@ use engine_model::ImageTarget;
 use serde::{Deserialize, Serialize};
 
 use super::{Built, Origin, patch::Ancestor};
+use crate::state_file::{self, Found};
 
 /// So many images are remembered over a restart, those that were built last.
 const RECORDS_MAX: usize = 500;
+
+/// Counts up when the file means something else than before.
+const VERSION: u32 = 1;
 
 /// What is known of images.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     stored: Stored,
+    /// Why nothing of earlier runs is known, if there is something.
+    pub(super) problem: Option<String>,
     /// What custom builds made in this run, and nothing has changed since; by image map and destination.
     custom: HashMap<(String, String), Built>,
-    /// Names of images that are known to be where they are deployed.
-    delivered: HashSet<String>,
     /// What was built last in this run; by image map and destination.
     ancestors: HashMap<(String, String), Ancestor>,
     /// Inputs of what was built in this run.
@@ -107,7 +111,12 @@ impl Record {
 impl Memory {
     /// Reads what earlier runs have left.
     pub(super) fn load(file: Option<&Path>) -> Self {
-        Self { stored: file.map(Stored::load).unwrap_or_default(), ..Self::default() }
+        match file.map_or(Found::Nothing, |it| state_file::read(it, VERSION)) {
+            Found::Content(stored) => Self { stored, ..Self::default() },
+            Found::Newer(text) => Self { problem: Some(text), ..Self::default() },
+            // One that cannot be read is as good as none.
+            Found::Nothing => Self::default(),
+        }
     }
 
     /// What was built of these inputs, and whether that was in this run.
@@ -158,50 +167,26 @@ impl Memory {
     pub(super) fn remember_custom(&mut self, image: &str, destination: String, built: &Built) {
         self.custom.insert((image.to_owned(), destination), built.clone());
     }
-
-    pub(super) fn is_delivered(&self, name: &str) -> bool {
-        self.delivered.contains(name)
-    }
-
-    pub(super) fn remember_delivered(&mut self, name: &str) {
-        self.delivered.insert(name.to_owned());
-    }
-
-    pub(super) fn forget_deliveries(&mut self) {
-        self.delivered.clear();
-    }
-}
-
-impl Stored {
-    /// Reads the file; one that cannot be read is as good as none.
-    fn load(file: &Path) -> Self {
-        let text = fs::read(file).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
-    }
 }
 
 /// Adds a record to the file, beside those that other engines have added. It reads and writes, and therefore blocks.
 pub(super) fn keep(file: &Path, inputs: String, record: Record) -> io::Result<()> {
-    let dir = file.parent().map_or_else(PathBuf::new, Path::to_owned);
-    fs::create_dir_all(&dir)?;
-    // The file itself is replaced, and so cannot be what is locked.
-    let lock = fs::File::create(file.with_extension("lock"))?;
-    lock.lock()?;
-    let mut stored = Stored::load(file);
-    stored.records.insert(inputs, record);
-    while stored.records.len() > RECORDS_MAX {
-        let oldest = stored.records.iter().min_by_key(|(_, it)| it.started);
-        let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { break };
-        stored.records.remove(&oldest);
-    }
-    let mut new = tempfile::NamedTempFile::new_in(&dir)?;
-    io::Write::write_all(&mut new, &serde_json::to_vec(&stored)?)?;
-    new.persist(file).map_err(|error| error.error)?;
-    Ok(())
+    state_file::update(file, VERSION, |stored: Option<Stored>| {
+        let mut stored = stored.unwrap_or_default();
+        stored.records.insert(inputs, record);
+        while stored.records.len() > RECORDS_MAX {
+            let oldest = stored.records.iter().min_by_key(|(_, it)| it.started);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { break };
+            stored.records.remove(&oldest);
+        }
+        stored
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn record(started: u64) -> Record {
@@ -237,7 +222,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("images.json");
         let records = (0..RECORDS_MAX as u64).map(|i| (i.to_string(), record(i + 1))).collect();
-        fs::write(&file, serde_json::to_vec(&Stored { records }).unwrap()).unwrap();
+        state_file::write(&file, VERSION, &Stored { records }).unwrap();
         keep(&file, "new".into(), record(9_999)).unwrap();
         let memory = Memory::load(Some(&file));
         assert_eq!(memory.stored.records.len(), RECORDS_MAX);
@@ -249,11 +234,25 @@ mod tests {
     fn a_file_that_makes_no_sense_is_as_good_as_none_and_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("images.json");
-        for text in ["", "{", "[1]", r#"{"records": 7}"#, r#"{"images": {"old": {}}}"#] {
+        for text in
+            ["", "{", "[1]", r#"{"version": 1, "records": 7}"#, r#"{"images": {"old": {}}}"#]
+        {
             fs::write(&file, text).unwrap();
             assert!(Memory::load(Some(&file)).built_from("a").is_none());
             keep(&file, "a".into(), record(1)).unwrap();
             assert!(Memory::load(Some(&file)).built_from("a").is_some(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_file_of_a_newer_version_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("images.json");
+        let text = r#"{"version": 2, "records": {}}"#;
+        fs::write(&file, text).unwrap();
+        let problem = Memory::load(Some(&file)).problem.unwrap();
+        assert!(problem.contains("images.json is of a newer version"), "{problem}");
+        keep(&file, "a".into(), record(1)).unwrap_err();
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
     }
 }

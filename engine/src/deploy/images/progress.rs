@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 /// A line, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct ProgressLine {
     /// Its text.
     pub(super) text: String,
     /// Whether it replaces the line before with the same name.
@@ -29,7 +29,7 @@ pub(super) struct Line {
 
 /// All that is known of the steps so far.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct BuildProgress {
     steps: HashMap<String, Known>,
     layers: HashMap<String, (String, Option<Timestamp>)>,
 }
@@ -48,9 +48,9 @@ struct Known {
     held_back: Vec<String>,
 }
 
-impl Progress {
+impl BuildProgress {
     /// What to print about an event.
-    pub(super) fn lines(&mut self, event: &BuildEvent) -> Vec<Line> {
+    pub(super) fn lines(&mut self, event: &BuildEvent) -> Vec<ProgressLine> {
         match event {
             BuildEvent::Step(step) => self.step(step),
             BuildEvent::Log { step, text, .. } => self.log(step, text),
@@ -75,7 +75,7 @@ impl Progress {
         }
     }
 
-    fn step(&mut self, step: &Step) -> Vec<Line> {
+    fn step(&mut self, step: &Step) -> Vec<ProgressLine> {
         let known =
             self.steps.entry(step.digest.clone()).or_insert_with(|| Known::new(step.clone()));
         let error = step.error.clone().or_else(|| known.step.error.take());
@@ -99,7 +99,7 @@ impl Progress {
         lines
     }
 
-    fn log(&mut self, step: &str, text: &str) -> Vec<Line> {
+    fn log(&mut self, step: &str, text: &str) -> Vec<ProgressLine> {
         let Some(known) = self.steps.get_mut(step) else { return Vec::new() };
         if is_hidden(&known.step.name) && known.step.error.is_none() {
             known.held_back.push(text.to_owned());
@@ -114,7 +114,7 @@ impl Progress {
         id: &str,
         bytes: (i64, i64),
         at: Option<Timestamp>,
-    ) -> Vec<Line> {
+    ) -> Vec<ProgressLine> {
         let Some(known) = self.steps.get_mut(step) else { return Vec::new() };
         known.moved.insert(id.to_owned(), bytes);
         let silent =
@@ -128,7 +128,7 @@ impl Progress {
         vec![named(text, stage_name(&known.step.name), false)]
     }
 
-    fn layer(&mut self, id: &str, status: &str, current: i64, total: i64) -> Vec<Line> {
+    fn layer(&mut self, id: &str, status: &str, current: i64, total: i64) -> Vec<ProgressLine> {
         let now = Timestamp::now();
         let (known, told) = self.layers.entry(id.to_owned()).or_default();
         let is_due = told.is_none_or(|it| now.duration_since(it).unsigned_abs() >= INTERVAL);
@@ -156,7 +156,7 @@ impl Known {
         }
     }
 
-    fn end(&mut self) -> Option<Line> {
+    fn end(&mut self) -> Option<ProgressLine> {
         let took = self.step.finished?.duration_since(self.step.started?).unsigned_abs();
         if took <= SHORT || self.told.is_some_and(|it| it >= took) {
             return None;
@@ -203,23 +203,23 @@ fn stage_name(name: &str) -> &str {
     }
 }
 
-fn plain(text: String) -> Line {
-    Line { text, fields: Fields::default() }
+fn plain(text: String) -> ProgressLine {
+    ProgressLine { text, fields: Fields::default() }
 }
 
-fn log_line(text: &str) -> Line {
+fn log_line(text: &str) -> ProgressLine {
     let lines: Vec<String> =
         text.trim_end_matches('\n').split('\n').map(|it| format!("  → {it}")).collect();
     plain(lines.join("\n"))
 }
 
-fn named(text: String, id: &str, must_print: bool) -> Line {
+fn named(text: String, id: &str, must_print: bool) -> ProgressLine {
     let fields = Fields {
         progress_id: Some(id.into()),
         progress_must_print: must_print,
         ..Fields::default()
     };
-    Line { text, fields }
+    ProgressLine { text, fields }
 }
 
 fn moved_text((current, total): (i64, i64)) -> String {

@@ -10,12 +10,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use builtins::golang::hex;
+use engine_files::{dev_dir, private};
+use engine_formats::golang::hex;
 use engine_helper::carried;
 use engine_model::DockerBuild;
+use engine_model::path::to_text;
 use sha2::{Digest, Sha256};
 
-use crate::dev_dir;
+use super::ImageError;
 
 /// The line that asks for the folder.
 const MARK: &str = "# engine:context=restart-helper";
@@ -33,24 +35,24 @@ pub(super) fn is_wanted(build: &DockerBuild) -> bool {
 ///
 /// # Errors
 /// If there is no helper for the platform, or the folder cannot be made.
-pub(super) fn give(build: &mut DockerBuild, default_arch: &str) -> Result<(), String> {
+pub(super) fn give(build: &mut DockerBuild, default_arch: &str) -> Result<(), ImageError> {
     let arch = build.platform.split('/').nth(1).unwrap_or(default_arch);
-    let program = carried::helper_for(arch).ok_or_else(|| carried::how_to_build(arch))?;
-    let folder = folder(program).map_err(|error| format!("restart helper: {error}"))?;
-    build.context = folder.to_string_lossy().into_owned();
+    let program = carried::helper_for(arch).ok_or_else(|| ImageError::NoHelper(arch.to_owned()))?;
+    let folder = folder(program).map_err(ImageError::HelperFolder)?;
+    build.context = to_text(&folder).into_owned();
     build.context_ignores.clear();
     Ok(())
 }
 
 /// The folder for a helper; what is in it never changes.
 fn folder(program: &[u8]) -> io::Result<PathBuf> {
-    let parent = dev_dir::create()?.join("restart-helper");
+    let parent = dev_dir::create()?.join(dev_dir::RESTART_HELPER);
     let digest = hex::encode(&Sha256::digest(program));
     let folder = parent.join(&digest[..16]);
     if folder.is_dir() {
         return Ok(folder);
     }
-    fs::create_dir_all(&parent)?;
+    private::create_dir(&parent)?;
     let partial = tempfile::tempdir_in(&parent)?;
     put(&partial.path().join(PROGRAM), program, 0o755)?;
     put(&partial.path().join(RESTART_FILE), &[], 0o666)?;

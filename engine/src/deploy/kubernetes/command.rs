@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use builtins::{
+use builtins::host::{Command, Host as _, OsHost, Output as Stream, RunError};
+use engine_formats::{
     golang::quote::command_line,
-    host::{Command, Host as _, OsHost, Output as Stream, RunError},
-    kubernetes,
+    kubernetes::{self, ParseError},
 };
+use engine_model::path::to_text;
 use engine_model::{ApplyCmd, GoDuration};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
@@ -22,6 +23,48 @@ use crate::{
 
 /// So much of what a command printed is shown.
 const SHOWN: usize = 500;
+
+/// Why a command did not apply or delete.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The apply command failed.
+    #[error("apply command exited with status {code}{}", shown(stdout))]
+    ApplyExit {
+        /// Its exit code.
+        code: i32,
+        /// What it printed.
+        stdout: String,
+    },
+    /// The apply command took too long.
+    #[error(
+        "apply command timed out after {limit} - see https://docs.tilt.dev/api.html#api.update_settings for how to \
+         increase{}",
+        shown(stdout)
+    )]
+    ApplyTimeout {
+        /// How long it may take.
+        limit: GoDuration,
+        /// What it printed.
+        stdout: String,
+    },
+    /// The apply command could not be run.
+    #[error("apply command failed: {0}")]
+    Apply(#[source] RunError),
+    /// The apply command did not print objects.
+    #[error("apply command returned malformed YAML: {source}\nstdout:\n{}\n", ellipsis(stdout))]
+    Yaml {
+        /// What is wrong with it.
+        source: ParseError,
+        /// What it printed.
+        stdout: String,
+    },
+    /// The delete command failed.
+    #[error("exit status {0}")]
+    DeleteExit(i32),
+    /// The delete command could not be run.
+    #[error(transparent)]
+    Delete(RunError),
+}
 
 /// How a command ended.
 struct Ended {
@@ -45,32 +88,23 @@ pub async fn apply(
     images: &[String],
     limit: Duration,
     step: &Step,
-) -> Result<Vec<Value>, String> {
+) -> Result<Vec<Value>, CommandError> {
     step.say(&format!("Running cmd: {}", command_line(&cmd.args)));
     let env = [cmd.env.clone().unwrap_or_default(), images.to_vec()].concat();
     let ended = run(cmd, surroundings, &env, limit, step.output(), false).await;
-    let printed = String::from_utf8_lossy(&ended.stdout);
-    let shown = match &*printed {
-        "" => String::new(),
-        text => format!("\nstdout:\n{}\n", ellipsis(text)),
-    };
+    let stdout = String::from_utf8_lossy(&ended.stdout).into_owned();
     match ended.result {
-        Ok(0) => {}
-        Ok(code) => return Err(format!("apply command exited with status {code}{shown}")),
+        Ok(0) => match kubernetes::parse(&stdout) {
+            Ok(it) => Ok(it.into_iter().map(kubernetes::Object::into_value).collect()),
+            Err(source) => Err(CommandError::Yaml { source, stdout }),
+        },
+        Ok(code) => Err(CommandError::ApplyExit { code, stdout }),
         Err(RunError::TooLong(_)) => {
             let limit = GoDuration(i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX));
-            return Err(format!(
-                "apply command timed out after {limit} - see \
-                 https://docs.tilt.dev/api.html#api.update_settings for how to increase{shown}"
-            ));
+            Err(CommandError::ApplyTimeout { limit, stdout })
         }
-        Err(error) => return Err(format!("apply command failed: {error}")),
+        Err(error) => Err(CommandError::Apply(error)),
     }
-    let objects = kubernetes::parse(&printed).map_err(|error| {
-        let shown = ellipsis(&printed);
-        format!("apply command returned malformed YAML: {error}\nstdout:\n{shown}\n")
-    })?;
-    Ok(objects.into_iter().map(kubernetes::Object::into_value).collect())
 }
 
 /// Runs the command that deletes; everything that it prints is shown.
@@ -79,15 +113,15 @@ pub async fn delete(
     surroundings: &Surroundings,
     limit: Duration,
     output: &Output,
-) -> Result<(), String> {
+) -> Result<(), CommandError> {
     let command = command_line(&cmd.args);
     output.write(Level::Info, &format!("Running cmd: {command}\n"));
     let env = cmd.env.clone().unwrap_or_default();
     let ended = run(cmd, surroundings, &env, limit, output.clone(), true).await;
     match ended.result {
         Ok(0) => Ok(()),
-        Ok(code) => Err(format!("exit status {code}")),
-        Err(error) => Err(error.to_string()),
+        Ok(code) => Err(CommandError::DeleteExit(code)),
+        Err(error) => Err(CommandError::Delete(error)),
     }
 }
 
@@ -103,12 +137,8 @@ async fn run(
     let host = OsHost::new(run.env.clone(), Box::new(|_, _| {}));
     let host = Arc::new(host.with_launcher(Box::new(Guarded)));
     let _canceling = Canceling(Arc::clone(&host));
-    let command = Command {
-        argv: run.argv,
-        dir: run.dir.to_string_lossy().into_owned(),
-        env: run.env,
-        stdin: None,
-    };
+    let command =
+        Command { argv: run.argv, dir: to_text(&run.dir).into_owned(), env: run.env, stdin: None };
     let work = spawn_blocking(move || {
         let mut stdout = Vec::new();
         let result = host.run_within(&command, limit, &mut |stream, bytes| {
@@ -123,6 +153,14 @@ async fn run(
         Ended { result, stdout }
     });
     work.await.unwrap_or(Ended { result: Err(RunError::Canceled), stdout: Vec::new() })
+}
+
+/// What a command printed, if anything.
+fn shown(stdout: &str) -> String {
+    match stdout {
+        "" => String::new(),
+        text => format!("\nstdout:\n{}\n", ellipsis(text)),
+    }
 }
 
 /// The beginning and the end of a long text.

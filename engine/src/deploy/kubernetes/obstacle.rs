@@ -1,88 +1,65 @@
 //! What stands in the way of an update for a while: a quota, a webhook, a namespace that is going away, a cluster
 //! that does not answer. It is said with the way out, and the update runs again when it is gone.
 
-use std::time::Duration;
+use std::sync::Arc;
 
+use engine_core::retry::{Obstacle, Trial};
 use engine_kubernetes::{Cluster, Failure, KubernetesError, ObjectKey};
 use serde_json::Value;
 
-use super::UpdateError;
-
-/// How long to wait before it is looked at again: less at first, then more.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LAST_PAUSE: Duration = Duration::from_secs(3);
+use crate::deploy::UpdateError;
 
 /// The words of an API server about a webhook that does not know what a trial is.
 const NO_TRIAL: &str = "does not support dry run";
 
-/// What stands in the way of an update, and may go by itself.
-#[derive(Clone, Debug)]
-pub enum Obstacle {
-    /// No answer came: nobody knows how far the update came.
-    Silence,
-    /// The cluster refuses an object.
-    Refusal {
-        /// The object.
-        object: Value,
-        /// How it is refused.
-        error: KubernetesError,
-    },
-}
-
 /// Why an object could not be applied, with the way out where there is one.
 #[must_use]
 pub fn of(failure: Failure) -> UpdateError {
-    let Failure { object, error } = failure;
-    match way_out(&error, &object) {
-        Some(way_out) => {
-            let text = format!("{error}\n{way_out}");
-            UpdateError { text, obstacle: Some(Obstacle::Refusal { object, error }) }
-        }
-        None => of_error(&error),
+    match way_out(&failure.error, &failure.object) {
+        Some(way_out) => UpdateError::Refused { failure: Box::new(failure), way_out },
+        None => failure.error.into(),
     }
 }
 
-/// Why something could not be done with the cluster that is not about one object.
-#[must_use]
-pub fn of_error(error: &KubernetesError) -> UpdateError {
-    let obstacle = matches!(error, KubernetesError::Unreachable(_)).then_some(Obstacle::Silence);
-    UpdateError { text: error.to_string(), obstacle }
-}
-
-impl Obstacle {
-    /// Returns when the update may go on, after waiting longer if that was often so before.
-    pub async fn gone(self, cluster: &Cluster, n_times: u32) {
-        let mut pause = (FIRST_PAUSE * n_times).min(LAST_PAUSE);
-        loop {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 3 / 2).clamp(FIRST_PAUSE, LAST_PAUSE);
-            let is_gone = match &self {
-                Self::Silence => cluster.check_health().await.is_ok(),
-                Self::Refusal { object, error } => {
-                    is_news(error, cluster.would_take(object).await.err())
-                }
-            };
-            if is_gone {
-                return;
+impl UpdateError {
+    /// What stands in the way of the update, if that may go by itself.
+    #[must_use]
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        match self {
+            Self::Cluster(KubernetesError::Unreachable(_)) => Some(Obstacle::Silence),
+            Self::Refused { failure, .. } => {
+                let Failure { object, error } = (**failure).clone();
+                let (code, missing_namespace) = (error.code(), missing_namespace(&error));
+                let object = Arc::new(object.into());
+                Some(Obstacle::Refusal { object, code, missing_namespace })
             }
+            _ => None,
         }
     }
 }
 
-/// Whether an object is not refused any more, or otherwise than before.
-fn is_news(before: &KubernetesError, now: Option<KubernetesError>) -> bool {
-    match now {
-        None => true,
-        Some(KubernetesError::Refused(now)) => {
-            now.message.contains(NO_TRIAL) || Some(now.code) != before.code()
+/// Asks the cluster whether an obstacle is gone.
+pub async fn trial(obstacle: &Obstacle, cluster: &Cluster) -> Trial {
+    let answer = match obstacle {
+        Obstacle::Silence => cluster.check_health().await.map_err(|_| Trial::Failed),
+        Obstacle::Refusal { object, .. } => {
+            cluster.would_take(&object.value).await.map_err(|it| refused(&it))
         }
-        Some(_) => false,
+    };
+    answer.map_or_else(|it| it, |()| Trial::Accepted)
+}
+
+fn refused(error: &KubernetesError) -> Trial {
+    match error {
+        KubernetesError::Refused(it) => {
+            Trial::Refused { code: it.code, is_no_trial: it.message.contains(NO_TRIAL) }
+        }
+        _ => Trial::Failed,
     }
 }
 
 /// The name of the namespace that is missing, if that is what is wrong.
-#[must_use]
-pub fn missing_namespace(error: &KubernetesError) -> Option<String> {
+fn missing_namespace(error: &KubernetesError) -> Option<String> {
     let text = error.to_string();
     let (_, rest) = text.split_once("namespaces \"")?;
     let (name, rest) = rest.split_once('"')?;
@@ -190,12 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn an_obstacle_is_gone_when_the_answer_is_another_one() {
-        let before = refused(403, "exceeded quota");
-        assert!(is_news(&before, None));
-        assert!(!is_news(&before, Some(refused(403, "exceeded quota"))));
-        assert!(is_news(&before, Some(refused(404, "namespaces \"n\" not found"))));
-        assert!(is_news(&before, Some(refused(400, "webhook does not support dry run"))));
-        assert!(!is_news(&before, Some(KubernetesError::Unreachable(String::new()))));
+    fn a_webhook_that_knows_no_trials_is_told_from_a_refusal() {
+        let trial = |is_no_trial: bool| Trial::Refused { code: 400, is_no_trial };
+        assert_eq!(super::refused(&refused(400, "denied")), trial(false));
+        assert_eq!(super::refused(&refused(400, "webhook does not support dry run")), trial(true));
+        assert_eq!(super::refused(&KubernetesError::Unreachable(String::new())), Trial::Failed);
     }
 }

@@ -13,6 +13,7 @@ use std::{
 use bytes::Bytes;
 use engine_docker::{Archive, FileKind};
 use engine_helper::protocol::{CHUNK, Message, Request, Timestamp};
+use engine_model::FilePath;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
@@ -61,7 +62,7 @@ impl From<Gone> for Stop {
 
 /// Sends deletions and then everything in the archive to all readers. Says what was sent, or what cannot be read.
 pub(super) fn send(
-    deletions: &[String],
+    deletions: &[FilePath],
     archive: &Archive,
     known: &[Sidecar],
     readers: Vec<mpsc::Sender<Piece>>,
@@ -82,11 +83,11 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn send_all(&mut self, deletions: &[String], archive: &Archive) -> Result<(), Stop> {
+    fn send_all(&mut self, deletions: &[FilePath], archive: &Archive) -> Result<(), Stop> {
         // Links anywhere in a container are its own business.
         self.fan.put(&Request::Root(b"/".to_vec()))?;
         for path in deletions {
-            self.fan.put(&Request::Delete(path.trim_start_matches('/').as_bytes().to_vec()))?;
+            self.fan.put(&Request::Delete(below_root(path).as_os_str().as_bytes().to_vec()))?;
         }
         for (name, full, kind) in archive.entries() {
             self.entry(name, full, kind)?;
@@ -192,6 +193,11 @@ impl Fan {
         self.readers.retain(|it| it.blocking_send(Piece::End).is_ok());
         Ok(())
     }
+}
+
+/// A path in a container as archives name it.
+pub(super) fn below_root(path: &FilePath) -> &Path {
+    path.as_path().strip_prefix("/").unwrap_or(path.as_path())
 }
 
 /// What is gone by now is another change, of which somebody will tell.

@@ -2,20 +2,45 @@
 //!
 //! It is built and brought to the cluster like any other image, and only if it is not there yet.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
 
+use builtins::host::Scratch;
+use engine_docker::DockerError;
 use engine_helper::carried;
+use engine_model::path::to_text;
 use engine_model::{BuildDetails, DockerBuild, ImageTarget, LiveUpdateSpec};
 use tokio::sync::OnceCell;
 
 use super::in_pod::HELPER_PROGRAM;
 use crate::{
-    deploy::{Report, images::Images, pipeline::Pipeline},
+    deploy::{
+        UpdateReport,
+        images::{ImageError, Images},
+        pipeline::Pipeline,
+    },
     logs::LogWriter,
 };
 
 /// What the image is called before the registry of a cluster gives it another name.
 const NAME: &str = "engine-helper";
+
+/// Why there is no image with the helper.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HelperImageError {
+    #[error("{}", carried::how_to_build(.0))]
+    NotCarried(String),
+    #[error(transparent)]
+    File(#[from] io::Error),
+    #[error(transparent)]
+    Docker(#[from] DockerError),
+    #[error(transparent)]
+    Build(#[from] Arc<ImageError>),
+    #[error("the image was not built")]
+    NotBuilt,
+}
 
 /// Gets the helper to where the nodes of a cluster find images, once; cheap to clone.
 #[derive(Clone, Debug)]
@@ -35,31 +60,31 @@ impl HelperImage {
     }
 
     /// The name that nodes know it by.
-    pub(super) async fn name(&self) -> Result<&str, String> {
+    pub(super) async fn name(&self) -> Result<&str, HelperImageError> {
         self.name.get_or_try_init(|| self.make()).await.map(String::as_str)
     }
 
-    async fn make(&self) -> Result<String, String> {
-        let program = carried::helper_for(&self.arch);
-        let program = program.ok_or_else(|| carried::how_to_build(&self.arch))?;
-        let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
+    async fn make(&self) -> Result<String, HelperImageError> {
+        let not_carried = || HelperImageError::NotCarried(self.arch.clone());
+        let program = carried::helper_for(&self.arch).ok_or_else(not_carried)?;
+        let dir = Scratch::create()?;
         let file = dir.path().join(NAME);
-        std::fs::write(&file, program).map_err(|error| error.to_string())?;
+        std::fs::write(&file, program)?;
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(&file, mode).map_err(|error| error.to_string())?;
-        let target = target(&dir.path().display().to_string());
-        let plan = self.images.plan(&[target], false).await.map_err(|error| error.to_string())?;
+        std::fs::set_permissions(&file, mode)?;
+        let target = target(&to_text(dir.path()));
+        let plan = self.images.plan(&[target], false).await?;
         self.log.info("Building an image with the helper that updates containers without a shell");
         let pipeline = Pipeline::new(self.log.clone(), plan.n_steps());
         let built = Mutex::new(None);
-        let report = |it: Report| {
-            if let Report::Ended { result: Ok(it), .. } = it {
+        let report = |it: UpdateReport| {
+            if let UpdateReport::Ended { result: Ok(it), .. } = it {
                 *built.lock().unwrap_or_else(PoisonError::into_inner) = Some(it.deployed);
             }
         };
         self.images.build(plan, &pipeline, &report).await?;
         let built = built.into_inner().unwrap_or_else(PoisonError::into_inner);
-        built.ok_or_else(|| "the image was not built".to_owned())
+        built.ok_or(HelperImageError::NotBuilt)
     }
 }
 

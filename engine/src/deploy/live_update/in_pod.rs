@@ -6,12 +6,11 @@
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
-use engine_core::live_update::{Run, RunEnd, RunError};
+use engine_core::live_update::{ContainerCommand, RunEnd, RunError};
 use engine_docker::Archive;
 use engine_helper::{carried, restart::WRAPPER};
-use engine_kubernetes::{
-    Cluster, ContainerPlace, EphemeralContainer, ExecSession, KubernetesError, ObjectKey,
-};
+use engine_kubernetes::{Cluster, ContainerPlace, EphemeralContainer, ExecSession, ObjectKey};
+use engine_model::FilePath;
 use futures_util::{Stream, StreamExt, stream};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -21,8 +20,10 @@ use tokio::{
 use super::{
     AFTER_BREAK, BREAKS_MAX, TRY_AGAIN,
     commands::is_not_found,
+    error::{CopyError, SyncError},
     helper_image::HelperImage,
     session::{HELPER, Printed, START, Session, SessionError},
+    tail::{KEPT_MAX, Tail},
     upload,
 };
 use crate::{
@@ -54,7 +55,7 @@ echo "nothing can be written" >&2; exit 1
 
 /// A container, with what has to be known of it.
 #[derive(Clone)]
-pub struct PodPlace {
+pub struct PodTarget {
     /// The cluster.
     pub cluster: Cluster,
     /// Which container.
@@ -67,29 +68,29 @@ pub struct PodPlace {
     pub helper_image: Option<HelperImage>,
 }
 
-impl fmt::Debug for PodPlace {
+impl fmt::Debug for PodTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PodPlace").field("at", &self.at).finish_non_exhaustive()
+        f.debug_struct("PodTarget").field("at", &self.at).finish_non_exhaustive()
     }
 }
 
-impl PodPlace {
+impl PodTarget {
     /// Starts a helper in the container, or beside it.
     pub(super) async fn open(&self) -> Result<Session, SessionError> {
         let inside = match self.open_inside().await {
             Ok(session) => return Ok(session),
-            Err(error) if error.is_of_way() => return Err(error),
+            Err(error) if error.is_unreachable() => return Err(error),
             Err(error) => error,
         };
         // Whoever cannot be helped either way is told about the first.
         self.open_beside().await.map_err(|beside| match beside {
-            beside if beside.is_of_way() => beside,
+            beside if beside.is_unreachable() => beside,
             beside => SessionError::Ended(format!("{inside}; beside the container: {beside}")),
         })
     }
 
     fn program(&self) -> Result<&'static [u8], SessionError> {
-        let not_carried = || SessionError::NotCarried(carried::how_to_build(&self.arch));
+        let not_carried = || SessionError::NotCarried(self.arch.clone());
         carried::helper_for(&self.arch).ok_or_else(not_carried)
     }
 
@@ -99,7 +100,7 @@ impl PodPlace {
         let booted = tokio::time::timeout(START, self.boot()).await;
         let error = match booted.map_err(|_| SessionError::Slow)? {
             Ok(session) => return Ok(session),
-            Err(error) if error.is_of_way() => return Err(error),
+            Err(error) if error.is_unreachable() => return Err(error),
             Err(error) => error,
         };
         let found = tokio::time::timeout(START, self.join_wrapper()).await;
@@ -133,10 +134,9 @@ impl PodPlace {
     pub(super) async fn open_beside(&self) -> Result<Session, SessionError> {
         let image = self.helper_image.as_ref().ok_or(SessionError::NoPlace)?;
         if self.shares_processes().await? {
-            let problem = "the containers of the pod share their processes";
-            return Err(SessionError::Image(problem.to_owned()));
+            return Err(SessionError::SharedProcesses);
         }
-        let image = image.name().await.map_err(SessionError::Image)?.to_owned();
+        let image = image.name().await?.to_owned();
         // It lives as long as this run of the container, and is found again by another engine.
         let id: String = self.id.chars().take(10).collect();
         let at = ContainerPlace { container: format!("engine-helper-{id}"), ..self.at.clone() };
@@ -171,7 +171,11 @@ impl PodPlace {
     }
 
     /// Runs a command.
-    pub(super) async fn execute(&self, run: &Run, log: &LogWriter) -> Result<RunEnd, RunError> {
+    pub(super) async fn execute(
+        &self,
+        run: &ContainerCommand,
+        log: &LogWriter,
+    ) -> Result<RunEnd, RunError> {
         let failed = |error: engine_kubernetes::KubernetesError| {
             let error = error.to_string();
             if is_not_found(&error) {
@@ -201,51 +205,53 @@ impl PodPlace {
     /// Removes and copies files with what the container itself has; again if an answer got lost on its way.
     pub(super) async fn copy(
         &self,
-        deletions: &[String],
+        deletions: &[FilePath],
         archive: &Arc<Archive>,
-    ) -> Result<(), String> {
+    ) -> Result<(), SyncError> {
         let mut n_breaks = 0;
         loop {
             match self.try_copy(deletions, archive).await {
                 Ok(()) => return Ok(()),
-                Err(CopyError::OfWay) => tokio::time::sleep(TRY_AGAIN).await,
-                Err(CopyError::OfBreak(_)) if n_breaks < BREAKS_MAX => {
+                Err(error) if error.is_unreachable() => tokio::time::sleep(TRY_AGAIN).await,
+                Err(error) if error.is_disconnect() && n_breaks < BREAKS_MAX => {
                     n_breaks += 1;
                     tokio::time::sleep(AFTER_BREAK).await;
                 }
-                Err(CopyError::OfBreak(error) | CopyError::Failed(error)) => return Err(error),
+                Err(error) => return Err(error),
             }
         }
     }
 
     async fn try_copy(
         &self,
-        deletions: &[String],
+        deletions: &[FilePath],
         archive: &Arc<Archive>,
-    ) -> Result<(), CopyError> {
+    ) -> Result<(), SyncError> {
         if !deletions.is_empty() {
-            let mut argv = vec!["rm".to_owned(), "-rf".to_owned()];
-            argv.extend_from_slice(deletions);
-            let removed = self.feed(&argv, None).await;
-            removed.map_err(|it| it.explained(|it| format!("removing old files: {it}")))?;
+            let (argv, names) = upload::removal(deletions);
+            let removed = match names {
+                None => self.feed(&argv, None::<&mut &[u8]>).await,
+                Some(names) => self.feed(&argv, Some(&mut names.as_slice())).await,
+            };
+            removed.map_err(|error| SyncError::Remove(Arc::new(error)))?;
         }
         let archive = Arc::clone(archive);
         let written = spawn_blocking(move || upload::write_down(&archive)).await;
         let file = written
             .map_err(io::Error::other)
             .and_then(|it| it)
-            .map_err(|it| CopyError::Failed(it.to_string()))?;
+            .map_err(|error| SyncError::Archive(Arc::new(error.into())))?;
         let argv = ["tar", "-C", "/", "-x", "-f", "-"].map(ToOwned::to_owned);
         let mut file = tokio::fs::File::from_std(file);
         let unpacked = self.feed(&argv, Some(&mut file)).await;
-        unpacked.map_err(|it| it.explained(upload::explain))
+        unpacked.map_err(SyncError::copying)
     }
 
     /// Runs a command with an input; what it prints matters only if it fails.
     async fn feed(
         &self,
         argv: &[String],
-        input: Option<&mut tokio::fs::File>,
+        input: Option<&mut (impl AsyncRead + Unpin)>,
     ) -> Result<(), CopyError> {
         let mut session = self.cluster.exec(&self.at, argv, input.is_some()).await?;
         let stdin = session.stdin.take();
@@ -259,65 +265,35 @@ impl PodPlace {
         match tokio::join!(writing, session.finish()).1 {
             Ok((0, _, _)) => Ok(()),
             Ok((code, _, stderr)) => {
-                let printed = String::from_utf8_lossy(&stderr);
-                let command = argv.first().map_or("", String::as_str);
-                Err(CopyError::Failed(format!(
-                    "{command} exited with code {code}: {}",
-                    printed.trim_end()
-                )))
+                let stderr = String::from_utf8_lossy(&stderr).trim_end().to_owned();
+                let command = argv.first().cloned().unwrap_or_default();
+                Err(CopyError::Exit { command, code, stderr })
             }
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// Why files are not known to be in a container.
-enum CopyError {
-    /// The cluster did not answer.
-    OfWay,
-    /// The connection broke off.
-    OfBreak(String),
-    /// What went wrong there.
-    Failed(String),
-}
-
-impl CopyError {
-    fn explained(self, explain: impl FnOnce(&str) -> String) -> Self {
-        match self {
-            Self::OfWay => Self::OfWay,
-            Self::OfBreak(error) => Self::OfBreak(explain(&error)),
-            Self::Failed(error) => Self::Failed(explain(&error)),
-        }
-    }
-}
-
-impl From<KubernetesError> for CopyError {
-    fn from(error: KubernetesError) -> Self {
-        match error {
-            KubernetesError::Unreachable(_) => Self::OfWay,
-            KubernetesError::Lost(error) => Self::OfBreak(error),
-            error => Self::Failed(error.to_string()),
-        }
-    }
-}
-
 /// Waits until the shell says where it has put the helper.
 async fn ready(output: &mut super::session::Answers) -> Result<String, SessionError> {
-    let (mut line, mut complaint) = (Vec::new(), String::new());
+    let (mut line, mut complaint) = (Vec::new(), Tail::default());
     while let Some(printed) = output.next().await {
         let printed = printed?;
         if printed.is_stderr {
-            complaint.push_str(&String::from_utf8_lossy(&printed.bytes));
+            complaint.push(&printed.bytes);
             continue;
         }
         line.extend(printed.bytes);
+        if line.len() > KEPT_MAX {
+            return Err(SessionError::Ended("its shell prints without an end".to_owned()));
+        }
         if let Some(line) = line.strip_suffix(b"\n") {
             let line = String::from_utf8_lossy(line);
             let path = line.strip_prefix("ready ").map(ToOwned::to_owned);
             return path.ok_or_else(|| SessionError::Ended(line.into_owned()));
         }
     }
-    Err(SessionError::Ended(complaint.trim().to_owned()))
+    Err(SessionError::Ended(complaint.text()))
 }
 
 /// The streams of a command; they end with it, and it ends with them.

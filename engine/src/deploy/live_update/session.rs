@@ -2,10 +2,13 @@
 
 use std::{fmt, pin::Pin, time::Duration};
 
-use engine_core::live_update::{Run, RunEnd};
+use engine_core::live_update::{ContainerCommand, RunEnd};
 use engine_docker::DockerError;
-use engine_helper::protocol::{
-    Decoder, Message, ProtocolError, Refusal, Reply, Request, RunEnd as Ended, VERSION,
+use engine_helper::{
+    carried,
+    protocol::{
+        Decoder, Message, ProtocolError, Refusal, Reply, Request, RunEnd as Ended, VERSION,
+    },
 };
 use engine_kubernetes::KubernetesError;
 use futures_util::{Stream, StreamExt, future};
@@ -14,7 +17,7 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-use super::{batch::Piece, commands};
+use super::{batch::Piece, commands, helper_image::HelperImageError, tail::Tail};
 use crate::{
     exec::Text,
     logs::{Level, LogWriter},
@@ -38,13 +41,15 @@ const SLOWEST: u64 = 256 * 1024;
 /// Why there is no stream, or no longer one.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {
-    #[error("{0}")]
+    #[error(transparent)]
     Docker(#[from] DockerError),
-    #[error("{0}")]
+    #[error(transparent)]
     Kubernetes(#[from] KubernetesError),
-    #[error("{0}")]
-    Image(String),
-    #[error("{0}")]
+    #[error(transparent)]
+    Image(#[from] HelperImageError),
+    #[error("the containers of the pod share their processes")]
+    SharedProcesses,
+    #[error("{}", carried::how_to_build(.0))]
     NotCarried(String),
     #[error("there is no place for a program in the container, as nothing in it can be written")]
     NoPlace,
@@ -58,21 +63,23 @@ pub(super) enum SessionError {
 
 impl SessionError {
     /// Whether nothing is known of the container, as its cluster does not answer.
-    pub(super) fn is_of_way(&self) -> bool {
+    pub(super) fn is_unreachable(&self) -> bool {
         matches!(self, Self::Kubernetes(KubernetesError::Unreachable(_)))
     }
 
     /// Whether only the connection broke off.
-    pub(super) fn is_of_break(&self) -> bool {
+    pub(super) fn is_disconnect(&self) -> bool {
         matches!(self, Self::Kubernetes(KubernetesError::Lost(_)))
     }
 }
 
 /// How a batch went.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
-    /// What could not be put in place, in words, and whether the container does not allow it.
-    pub(super) refused: Vec<(Refusal, String)>,
+pub(super) struct BatchReply {
+    /// The first that could not be put in place, in words.
+    pub(super) refused: Option<(Refusal, String)>,
+    /// Whether there is anything that the container does not allow.
+    pub(super) is_denied: bool,
     /// Whether something is not there any more that was sent before.
     pub(super) has_missing: bool,
     /// Which command was the last to run, and how it ended, if any has run.
@@ -85,8 +92,9 @@ pub(super) struct Session {
     output: Answers,
     decoder: Decoder,
     /// What the helper or the runtime said beside the stream.
-    complaint: String,
+    complaint: Tail,
     leaves_runs: bool,
+    leaves_file: bool,
 }
 
 impl fmt::Debug for Session {
@@ -118,9 +126,9 @@ impl Session {
         path: Option<&str>,
         leaves_runs: bool,
     ) -> Result<Self, SessionError> {
-        let complaint = String::new();
+        let (decoder, complaint) = (Decoder::default(), Tail::default());
         let mut session =
-            Self { input, output, decoder: Decoder::default(), complaint, leaves_runs };
+            Self { input, output, decoder, complaint, leaves_runs, leaves_file: false };
         let mut bytes = Vec::new();
         Request::Hello(VERSION).encode(&mut bytes);
         Request::Root(b"/".to_vec()).encode(&mut bytes);
@@ -137,6 +145,7 @@ impl Session {
                 {
                     Reply::Done { .. } => return Ok(()),
                     Reply::Broken(reason) => return Err(SessionError::Ended(reason)),
+                    Reply::Refused { .. } => session.leaves_file = true,
                     Reply::Hello(version) if version != VERSION => {
                         return Err(SessionError::Ended(format!("it speaks version {version}")));
                     }
@@ -153,13 +162,18 @@ impl Session {
         self.leaves_runs
     }
 
+    /// Whether the file that the helper was started from is still there, as its user may not remove it.
+    pub(super) fn leaves_file(&self) -> bool {
+        self.leaves_file
+    }
+
     /// Passes a batch on, with the commands that follow if all of it is there, and waits for the answer.
     pub(super) async fn update(
         &mut self,
         pieces: &mut mpsc::Receiver<Piece>,
-        runs: &[Run],
+        runs: &[ContainerCommand],
         log: &LogWriter,
-    ) -> Result<Answer, SessionError> {
+    ) -> Result<BatchReply, SessionError> {
         let Self { input, output, decoder, complaint, .. } = self;
         let (written, is_written) = oneshot::channel();
         let writing = async {
@@ -172,7 +186,7 @@ impl Session {
                 tokio::time::sleep(ANSWER + Duration::from_secs(n_bytes / SLOWEST)).await;
             });
             let mut is_running = false;
-            let mut answer = Answer::default();
+            let mut answer = BatchReply::default();
             let mut text = Text::default();
             let mut show = |it: &str| log.write(Level::Info, it);
             loop {
@@ -184,7 +198,9 @@ impl Session {
                 match reply {
                     Reply::Hello(_) => {}
                     Reply::Refused { refusal, message, .. } => {
-                        answer.refused.push((refusal, message));
+                        answer.is_denied |= refusal == Refusal::Denied;
+                        // A container may refuse whatever it is asked for, without an end.
+                        answer.refused.get_or_insert((refusal, message));
                     }
                     Reply::Missing { .. } => answer.has_missing = true,
                     Reply::Begins { run } => {
@@ -205,7 +221,11 @@ impl Session {
 
 /// Writes a batch as it comes. Its end goes together with the last piece, so that a small one is one message. The
 /// answer is how many bytes there were.
-async fn pass_on(input: &mut Input, pieces: &mut mpsc::Receiver<Piece>, runs: &[Run]) -> u64 {
+async fn pass_on(
+    input: &mut Input,
+    pieces: &mut mpsc::Receiver<Piece>,
+    runs: &[ContainerCommand],
+) -> u64 {
     let mut bytes = Vec::new();
     let mut n_bytes = 0;
     while let Some(piece) = pieces.recv().await {
@@ -244,7 +264,7 @@ async fn write(input: &mut Input, bytes: &[u8]) {
 async fn receive(
     output: &mut Answers,
     decoder: &mut Decoder,
-    complaint: &mut String,
+    complaint: &mut Tail,
 ) -> Result<Reply, SessionError> {
     loop {
         if let Some(reply) = decoder.decode()? {
@@ -252,11 +272,11 @@ async fn receive(
         }
         match output.next().await {
             Some(Ok(output)) if output.is_stderr => {
-                complaint.push_str(&String::from_utf8_lossy(&output.bytes));
+                complaint.push(&output.bytes);
             }
             Some(Ok(output)) => decoder.push(&output.bytes),
             Some(Err(error)) => return Err(error),
-            None => return Err(SessionError::Ended(complaint.trim().to_owned())),
+            None => return Err(SessionError::Ended(complaint.text())),
         }
     }
 }
@@ -270,5 +290,37 @@ fn run_end(end: Ended) -> RunEnd {
         Ended::Exited(code) => RunEnd::Exited(code),
         Ended::Signaled(signal) => RunEnd::Exited(128 + signal),
         Ended::NotStarted => RunEnd::NotStarted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+    use crate::deploy::live_update::tail::KEPT_MAX;
+
+    #[tokio::test]
+    async fn of_what_a_container_says_beside_its_answers_the_end_is_kept() {
+        let printed = |bytes: Vec<u8>| Ok(Printed { is_stderr: true, bytes });
+        let noise = stream::iter((0..100).map(move |_| printed(vec![b'x'; KEPT_MAX / 2])));
+        let last = stream::iter([printed(b" the error\n".to_vec())]);
+        let mut output: Answers = Box::pin(noise.chain(last));
+        let (mut decoder, mut complaint) = (Decoder::default(), Tail::default());
+        match receive(&mut output, &mut decoder, &mut complaint).await {
+            Err(SessionError::Ended(words)) => {
+                assert!(words.len() <= KEPT_MAX && words.ends_with("x the error"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_claims_to_be_huge_is_not_waited_for() {
+        let bytes = vec![b'O', 0, 0, 0x0f, 0];
+        let mut output: Answers = Box::pin(stream::iter([Ok(Printed { is_stderr: false, bytes })]));
+        let (mut decoder, mut complaint) = (Decoder::default(), Tail::default());
+        let received = receive(&mut output, &mut decoder, &mut complaint).await;
+        assert!(matches!(received, Err(SessionError::Protocol(ProtocolError::TooLong))));
     }
 }

@@ -7,18 +7,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine_core::live_update::Run;
-use engine_helper::{protocol::Refusal, restart::restart_file};
-use jiff::Timestamp;
+use engine_core::live_update::ContainerCommand;
+use engine_helper::restart::restart_file;
+use engine_model::{FilePath, Time};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
 };
 
 use super::{
-    batch::{Piece, Sent, SentFiles},
-    place::Place,
-    session::{Answer, Session},
+    batch::{Piece, Sent, SentFiles, below_root},
+    session::{BatchReply, Session},
+    target::ContainerTarget,
 };
 use crate::logs::LogWriter;
 
@@ -41,21 +41,21 @@ pub struct Sidecars {
 pub struct Sidecar {
     owner: Arc<str>,
     /// When the container was started.
-    started: Option<Timestamp>,
+    started: Option<Time>,
     orders: mpsc::Sender<Order>,
     sent: Arc<Mutex<SentFiles>>,
-    place: Place,
+    target: ContainerTarget,
 }
 
 /// A container that runs.
 #[derive(Clone, Debug)]
-pub struct Running {
+pub struct RunningContainer {
     /// Its identity.
     pub id: String,
     /// When it was started.
-    pub started: Option<Timestamp>,
+    pub started: Option<Time>,
     /// Where it is.
-    pub place: Place,
+    pub target: ContainerTarget,
 }
 
 /// Something for a helper.
@@ -64,14 +64,14 @@ enum Order {
     /// The container was started (again): get ready.
     GetReady,
     /// A batch.
-    Update(Job),
+    Update(SyncJob),
 }
 
 /// A batch for a helper.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct SyncJob {
     pub(super) pieces: mpsc::Receiver<Piece>,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<ContainerCommand>,
     pub(super) log: LogWriter,
     pub(super) ended: oneshot::Sender<End>,
 }
@@ -81,7 +81,7 @@ pub(super) struct Job {
 pub(super) enum End {
     /// The helper has answered.
     Answered {
-        answer: Answer,
+        answer: BatchReply,
         /// Whether the commands are still to be run, as whoever the container runs as.
         leaves_runs: bool,
     },
@@ -95,25 +95,25 @@ pub(super) enum End {
 
 impl Sidecars {
     /// These are the containers of a resource that run: each gets a helper before anybody saves a file.
-    pub fn observe(&mut self, owner: &Arc<str>, containers: &[Running]) {
+    pub fn observe(&mut self, owner: &Arc<str>, containers: &[RunningContainer]) {
         while self.tasks.try_join_next().is_some() {}
         let is_there = |id: &str| containers.iter().any(|it| it.id == id);
         self.known.retain(|id, it| it.owner != *owner || is_there(id));
         for container in containers {
             match self.known.get_mut(&container.id) {
-                Some(known) if known.started == container.started => {}
-                Some(known) => {
+                Some(known) if known.is_served() && known.started == container.started => {}
+                Some(known) if known.is_served() => {
                     known.started = container.started;
                     // If it has other things to do it finds out by itself.
                     let _ = known.orders.try_send(Order::GetReady);
                 }
-                None => {
+                _ => {
                     let (orders, queue) = mpsc::channel(BACKLOG);
                     let _ = orders.try_send(Order::GetReady);
-                    self.tasks.spawn(serve(container.place.clone(), queue));
+                    self.tasks.spawn(serve(container.target.clone(), queue));
                     let (owner, started) = (Arc::clone(owner), container.started);
-                    let (sent, place) = (Arc::default(), container.place.clone());
-                    let sidecar = Sidecar { owner, started, orders, sent, place };
+                    let (sent, target) = (Arc::default(), container.target.clone());
+                    let sidecar = Sidecar { owner, started, orders, sent, target };
                     self.known.insert(container.id.clone(), sidecar);
                 }
             }
@@ -128,19 +128,24 @@ impl Sidecars {
     /// The way to a container, if it runs.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<Sidecar> {
-        self.known.get(id).cloned()
+        self.known.get(id).filter(|it| it.is_served()).cloned()
     }
 }
 
 impl Sidecar {
     /// Hands over a batch; fails if the container is gone.
-    pub(super) async fn update(&self, job: Job) -> Result<(), Gone> {
+    pub(super) async fn update(&self, job: SyncJob) -> Result<(), Gone> {
         self.orders.send(Order::Update(job)).await.map_err(|_| Gone)
     }
 
+    /// Whether somebody takes orders.
+    fn is_served(&self) -> bool {
+        !self.orders.is_closed()
+    }
+
     /// Where the container is.
-    pub(super) fn place(&self) -> &Place {
-        &self.place
+    pub(super) fn target(&self) -> &ContainerTarget {
+        &self.target
     }
 
     /// What the container was sent for a path.
@@ -149,10 +154,10 @@ impl Sidecar {
     }
 
     /// A batch has arrived.
-    pub(super) fn remember(&self, deletions: &[String], sent: &SentFiles) {
+    pub(super) fn remember(&self, deletions: &[FilePath], sent: &SentFiles) {
         let mut known = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         for path in deletions {
-            known.remove(Path::new(path.trim_start_matches('/')));
+            known.remove(below_root(path));
         }
         known.extend(sent.iter().map(|(path, sent)| (path.clone(), *sent)));
     }
@@ -180,26 +185,28 @@ enum State {
 }
 
 /// Does what is ordered, until nobody can order anything any more.
-async fn serve(place: Place, mut orders: mpsc::Receiver<Order>) {
+async fn serve(target: ContainerTarget, mut orders: mpsc::Receiver<Order>) {
     let mut state = State::None;
     while let Some(order) = orders.recv().await {
         match order {
-            Order::GetReady => state = place.prepare().await.map_or(State::None, State::Ready),
+            Order::GetReady => state = target.prepare().await.map_or(State::None, State::Ready),
+            // Canceled while it waited.
+            Order::Update(job) if job.ended.is_closed() => {}
             Order::Update(job) => {
                 if state.is_due() {
-                    state = open(&place).await;
+                    state = open(&target).await;
                 }
-                state = update(&place, state, job).await;
+                state = update(&target, state, job).await;
             }
         }
     }
 }
 
-async fn open(place: &Place) -> State {
-    match place.open().await {
+async fn open(target: &ContainerTarget) -> State {
+    match target.open().await {
         Ok(session) => State::Ready(session),
-        Err(error) if error.is_of_way() => State::Away(error.to_string()),
-        Err(error) if error.is_of_break() => State::None,
+        Err(error) if error.is_unreachable() => State::Away(error.to_string()),
+        Err(error) if error.is_disconnect() => State::None,
         Err(error) => State::Hopeless(Instant::now(), error.to_string()),
     }
 }
@@ -215,15 +222,21 @@ impl State {
     }
 }
 
-async fn update(place: &Place, state: State, mut job: Job) -> State {
+async fn update(target: &ContainerTarget, state: State, mut job: SyncJob) -> State {
     let (state, end) = match state {
         State::Ready(mut session) => {
             // To ask for a restart, nobody has to be who the container is.
-            let is_restart = |it: &Run| restart_file(&it.argv).is_some();
+            let is_restart = |it: &ContainerCommand| restart_file(&it.argv).is_some();
             let leaves_runs = session.leaves_runs() && !job.runs.iter().all(is_restart);
             let runs = if leaves_runs { &[] } else { job.runs.as_slice() };
-            match session.update(&mut job.pieces, runs, &job.log).await {
-                Ok(answer) if answer.is_denied() => match place.open_as_root().await {
+            let updated = tokio::select! {
+                biased;
+                // Canceled: without the rest of the stream, the helper gives up what it has got of the batch.
+                () = job.ended.closed() => return State::None,
+                updated = session.update(&mut job.pieces, runs, &job.log) => updated,
+            };
+            match updated {
+                Ok(answer) if answer.is_denied => match target.open_as_root().await {
                     Ok(session) => (State::Ready(session), End::Broke),
                     Err(error) => {
                         job.log.debug(&format!("No other way into the container: {error}"));
@@ -243,11 +256,4 @@ async fn update(place: &Place, state: State, mut job: Job) -> State {
     // Whoever ordered it may have stopped waiting.
     let _ = job.ended.send(end);
     state
-}
-
-impl Answer {
-    /// Whether the container does not let the helper write.
-    fn is_denied(&self) -> bool {
-        self.refused.iter().any(|(refusal, _)| *refusal == Refusal::Denied)
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     exec::attended::{Attended, Launch},
-    guard::{Lifetime, Report},
+    guard::{GuardReport, Lifetime},
 };
 
 use super::{Answer, Verdict};
@@ -26,9 +26,11 @@ pub(super) async fn attempt(argv: &[String]) -> Answer {
         tokio::select! {
             () = output.readable(), if !output.is_closed() => output.forward(&mut keep),
             report = guard.report() => match report {
-                Some(Report::Exited(code)) => break Some(code),
-                Some(Report::Signaled { .. }) => break None,
-                Some(_) => {}
+                Some(GuardReport::Exited(code)) => break Some(code),
+                Some(GuardReport::Signaled { .. }) => break None,
+                Some(report) => if let Some(mishap) = report.mishap() {
+                    return Some((Verdict::Failure, mishap));
+                },
                 None => return None,
             },
         }

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use builtins::golang::{
+use bytes::Bytes;
+use engine_formats::golang::{
     quote::quote,
     url::{Url, UrlError},
 };
-use bytes::Bytes;
 use engine_model::{HttpGetAction, HttpHeader};
 use http_body_util::{BodyExt, Empty};
 use hyper::{
@@ -30,12 +30,12 @@ const MAX_REDIRECTS: usize = 10;
 
 /// What is asked for.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct HttpTarget {
     url: Url,
     headers: HeaderMap,
 }
 
-impl Target {
+impl HttpTarget {
     /// # Errors
     /// If the path is no part of a URL.
     pub(super) fn new(action: &HttpGetAction, port: u16) -> Result<Self, UrlError> {
@@ -78,7 +78,7 @@ enum Failed {
 }
 
 /// Makes a request, and further ones while redirects lead to the same host.
-pub(super) async fn attempt(target: &Target) -> Answer {
+pub(super) async fn attempt(target: &HttpTarget) -> Answer {
     match follow(target).await {
         Ok((status, body)) if status.is_success() => Some((Verdict::Success, body)),
         Ok((status, body)) if status.is_redirection() => Some((Verdict::Warning, body)),
@@ -91,7 +91,7 @@ pub(super) async fn attempt(target: &Target) -> Answer {
     }
 }
 
-async fn follow(target: &Target) -> Result<(StatusCode, String), Failed> {
+async fn follow(target: &HttpTarget) -> Result<(StatusCode, String), Failed> {
     // As in Go, the URL is written and read once more.
     let failed = |url: &str, why: &str| Failed::Request(format!("Get {}: {why}", quote(url)));
     let mut url =
@@ -141,11 +141,11 @@ async fn get(url: &Url, headers: &HeaderMap) -> Result<Got, Failed> {
     let (host, port) = host_and_port(url);
     match url.scheme.as_str() {
         "http" => {
-            let stream = dial(&host, port).await.map_err(Failed::Request)?;
+            let stream = dial(&host, port).await.map_err(|it| Failed::Request(it.to_string()))?;
             exchange(stream, url, headers).await
         }
         "https" => {
-            let stream = dial(&host, port).await.map_err(Failed::Request)?;
+            let stream = dial(&host, port).await.map_err(|it| Failed::Request(it.to_string()))?;
             let name = ServerName::try_from(host).map_err(|it| Failed::Request(it.to_string()))?;
             let config = tls::CONFIG.clone().ok_or(Failed::Body)?;
             let stream = TlsConnector::from(config).connect(name, stream).await;
@@ -230,6 +230,6 @@ fn tls_text(error: &io::Error) -> String {
         }
         Some(inner) => format!("remote error: tls: {inner}"),
         None if error.kind() == io::ErrorKind::UnexpectedEof => "EOF".to_owned(),
-        None => builtins::golang::os_error::errno_text(error),
+        None => engine_formats::golang::os_error::errno_text(error),
     }
 }

@@ -1,6 +1,6 @@
 //! Where a redirect leads.
 
-use builtins::golang::url::{Url, UrlError};
+use engine_formats::golang::url::{Url, UrlError};
 
 /// The URL that a reference stands for on the page of another URL.
 ///

@@ -79,7 +79,7 @@ fn impossible_probes_are_refused() {
         (exec, "unsupported probe type"),
         (Probe::default(), "unsupported probe type"),
     ] {
-        assert_eq!(Worker::new(&probe).unwrap_err().to_string(), expected);
+        assert_eq!(ProbeWorker::new(&probe).unwrap_err().to_string(), expected);
     }
 }
 
@@ -103,13 +103,13 @@ async fn serve(answers: Vec<String>) -> (u16, StdArc<Mutex<String>>) {
     (port, requests)
 }
 
-fn target(port: u16, path: &str) -> http::Target {
+fn target(port: u16, path: &str) -> http::HttpTarget {
     let action = HttpGetAction {
         path: path.to_owned(),
         host: "127.0.0.1".to_owned(),
         ..HttpGetAction::default()
     };
-    http::Target::new(&action, port).expect("it is a path")
+    http::HttpTarget::new(&action, port).expect("it is a path")
 }
 
 async fn check(answers: &[&str], expected: Expect) {
@@ -168,7 +168,7 @@ async fn requests_say_who_asks_and_what_the_probe_says() {
         http_headers: headers.map(|(name, value)| header(name, value)).to_vec(),
         ..HttpGetAction::default()
     };
-    let _ = http::attempt(&http::Target::new(&action, port).expect("a path")).await;
+    let _ = http::attempt(&http::HttpTarget::new(&action, port).expect("a path")).await;
     let text = requests.lock().expect("nobody panics").replace(&port.to_string(), "PORT");
     expect![[r#"
         GET /a%20b?c=d HTTP/1.1
@@ -217,7 +217,7 @@ async fn any_certificate_will_do() {
         scheme: "HTTPS".to_owned(),
         ..HttpGetAction::default()
     };
-    let answer = http::attempt(&http::Target::new(&action, port).expect("a path")).await;
+    let answer = http::attempt(&http::HttpTarget::new(&action, port).expect("a path")).await;
     assert_eq!(answer, Some((Verdict::Success, "ok".to_owned())));
 }
 

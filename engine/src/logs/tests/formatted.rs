@@ -1,5 +1,6 @@
 //! How the log looks on a terminal.
 
+use engine_api::log::JsonLines;
 use expect_test::{Expect, expect};
 
 use super::*;

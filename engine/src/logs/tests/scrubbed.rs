@@ -18,6 +18,7 @@ fn secrets_are_replaced_before_text_is_cut_into_lines() {
     expect![[r#"
         0 a/s Info "it is [redacted secret creds:password] and\n"
         1 a/s Info "[redacted secret creds:pem]\n"
+        2 a/s Info "[redacted secret creds:pem]\n"
     "#]]
     .assert_eq(&dump(&store));
 }
@@ -41,27 +42,53 @@ fn a_secret_that_comes_in_pieces_is_replaced() {
 fn what_is_no_secret_after_all_appears_in_its_place() {
     let store = with_secret();
     store.writer("a", "s").write(Level::Warn, "hunt");
-    // Another span of the same resource comes after it.
-    store.writer("a", "s2").info("next");
     store.writer("a", "s").write(Level::Info, "go hunt");
     store.writer("a", "s").write(Level::Error, "stop");
+    // Another span of the same resource ends nothing.
+    store.writer("a", "s").write(Level::Info, "hunt");
+    store.writer("a", "s2").info("next");
+    store.writer("a", "s").write(Level::Info, "er22\n");
     expect![[r#"
         0 a/s Warn anchor "hunt"
-        1 a/s2 Info "next\n"
-        2 a/s Info "go "
-        3 a/s Info "hunt"
-        4 a/s Error anchor "stop"
+        1 a/s Info "go "
+        2 a/s Info "hunt"
+        3 a/s Error anchor "stop"
+        4 a/s2 Info "next\n"
+        5 a/s Info "[redacted secret creds:password]\n"
     "#]]
     .assert_eq(&dump(&store));
     assert_eq!(store.warnings("s"), ["hunt"]);
 }
 
 #[tokio::test]
-async fn text_is_not_held_back_for_long() {
+async fn a_few_bytes_are_not_held_back_for_long() {
     let store = with_secret();
-    store.writer("a", "s").write(Level::Info, "hunt");
+    store.writer("a", "s").write(Level::Info, "hun");
     let batch = store.reader(Checkpoint(0)).next().await;
-    assert_eq!(&*batch.segments[0].text, "hunt");
+    assert_eq!(&*batch.segments[0].text, "hun");
+}
+
+#[test]
+fn text_is_held_back_for_seconds_or_until_its_command_ends() {
+    let texts = |store: &LogStore, after: Duration| -> Vec<Box<str>> {
+        store.inner.lock().release_due(Instant::now() + after);
+        let batches = all(store, Checkpoint(0));
+        batches.into_iter().flat_map(|it| it.segments).map(|it| it.text).collect()
+    };
+    let short = Duration::from_secs(1);
+    // Nothing but the test lets go of it.
+    let store = with_secret();
+    store.inner.keeper.set(None).expect("it has not been started");
+    let writer = store.writer("a", "s");
+    writer.write(Level::Info, "hunt");
+    assert_eq!(texts(&store, short), [""; 0].map(Box::from));
+    writer.write(Level::Info, "er2");
+    assert_eq!(texts(&store, short), [""; 0].map(Box::from));
+    assert_eq!(texts(&store, Duration::from_secs(2)), ["hunter2"].map(Box::from));
+    writer.write(Level::Info, "\nhunter");
+    store.writer("b", "s2").write(Level::Info, "hunter");
+    writer.flush();
+    assert_eq!(texts(&store, short), ["hunter2", "\n", "hunter"].map(Box::from));
 }
 
 #[test]

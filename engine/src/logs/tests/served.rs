@@ -1,11 +1,12 @@
 //! The log as clients get it.
 
+use engine_api::log::query::Query;
 use expect_test::expect;
 use futures_util::StreamExt;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{query::Query, *};
+use super::*;
 
 fn view(store: &LogStore, from: u64) -> (Value, Option<Checkpoint>) {
     let mut out = Vec::new();
@@ -102,8 +103,8 @@ fn a_log_list_is_bounded_and_its_numbers_fit() {
     assert_eq!(list["toCheckpoint"].as_u64(), Some(12_000));
 }
 
-async fn answer(store: &LogStore, query: &str) -> String {
-    let pieces: Vec<_> = query::answer(store, &Query::parse(query)).collect().await;
+async fn answered(store: &LogStore, query: &str) -> String {
+    let pieces: Vec<_> = super::answer(store, &Query::parse(query)).collect().await;
     String::from_utf8(pieces.concat()).unwrap()
 }
 
@@ -115,15 +116,15 @@ async fn a_query_gets_what_it_selects() {
         {"spanId":"build:1","manifestName":"web","time":"2026-08-01T10:20:32.000000Z","text":"\"bad\"\t\u001b[1m","level":"ERROR","anchor":true}
         {"history":"end"}
     "#]]
-    .assert_eq(&answer(&store, "resource=web&level=error&source=build&bogus=1").await);
+    .assert_eq(&answered(&store, "resource=web&level=error&source=build&bogus=1").await);
     expect![[r#"
         {"time":"2026-08-01T10:20:30.000000Z","text":"started\n","level":"INFO"}
         {"history":"end"}
     "#]]
-    .assert_eq(&answer(&store, "resource=").await);
-    assert_eq!(answer(&store, "resource=w%65b&tail=0").await, "{\"history\":\"end\"}\n");
+    .assert_eq(&answered(&store, "resource=").await);
+    assert_eq!(answered(&store, "resource=w%65b&tail=0").await, "{\"history\":\"end\"}\n");
     let since = u64::try_from(at(3).duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros());
-    assert_eq!(answer(&store, &format!("since={}", since.unwrap())).await.lines().count(), 2);
+    assert_eq!(answered(&store, &format!("since={}", since.unwrap())).await.lines().count(), 2);
 }
 
 #[tokio::test]
@@ -133,7 +134,7 @@ async fn the_last_lines_are_enough_lines_and_not_many_more() {
         store.writer("a", "a").info(&format!("a {number}"));
         store.writer("b", "b").info("b");
     }
-    let text = answer(&store, "resource=a&tail=10").await;
+    let text = answered(&store, "resource=a&tail=10").await;
     let lines: Vec<&str> = text.lines().collect();
     assert!((11..15).contains(&lines.len()), "{text}");
     assert!(lines[lines.len() - 2].contains("a 4999"));
@@ -146,19 +147,19 @@ async fn what_is_not_kept_anymore_is_said() {
         store.writer("a", "a").info(&format!("line {number}"));
     }
     store.writer("b", "b").info("b");
-    let text = answer(&store, "resource=a").await;
+    let text = answered(&store, "resource=a").await;
     let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     let missing = first["gap"]["resources"]["a"].as_u64().unwrap();
     assert_eq!(first["gap"]["segments"].as_u64(), Some(missing));
     let segments = text.lines().filter(|it| it.contains("\"text\"")).count() as u64;
     assert_eq!(missing + segments, 100_000);
-    assert!(!answer(&store, "resource=b").await.contains("gap"));
+    assert!(!answered(&store, "resource=b").await.contains("gap"));
 }
 
 #[tokio::test]
 async fn a_follower_gets_what_is_written_later() {
     let store = example();
-    let mut pieces = Box::pin(query::answer(&store, &Query::parse("follow=1&tail=1")));
+    let mut pieces = Box::pin(super::answer(&store, &Query::parse("follow=1&tail=1")));
     let mut text = String::new();
     while !text.contains("history") {
         text += std::str::from_utf8(&pieces.next().await.unwrap()).unwrap();

@@ -7,10 +7,10 @@ use axum::{
     http::{HeaderValue, StatusCode, header, request::Parts},
     response::Response,
 };
+use engine_api::{ApiError, GROUP_VERSION, Kind, Object};
 use serde_json::{Value, json};
 
 use super::Query;
-use crate::api::{ApiError, GROUP_VERSION, KindRef, Object};
 
 /// In which form an answer is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub(super) fn object(
 
 /// A list of objects.
 pub(super) fn list(
-    kind: KindRef,
+    kind: Kind,
     objects: &[Arc<Object>],
     version: u64,
     format: Format,
@@ -135,7 +135,7 @@ pub(super) fn list(
         Shape::Whole => {
             let head = format!(
                 r#"{{"kind":"{}List","apiVersion":"{GROUP_VERSION}","metadata":{{"resourceVersion":"{version}"}},"items":["#,
-                kind.kind
+                kind.name()
             );
             joined(head, objects.iter().map(|it| it.json()))
         }
@@ -210,7 +210,7 @@ fn respond(status: StatusCode, json: String, format: Format, pretty: bool) -> Re
             with_type(status, Body::from(text), "application/json")
         }
         Media::Json => with_type(status, Body::from(json), "application/json"),
-        Media::Yaml => match builtins::yaml::emit::emit_v2(&parsed()) {
+        Media::Yaml => match engine_formats::yaml::emit::emit_v2(&parsed()) {
             Ok(text) => with_type(status, Body::from(text), "application/yaml"),
             Err(_) => with_type(status, Body::from(json), "application/json"),
         },

@@ -1,14 +1,16 @@
 //! What clients send: JSON or YAML, of limited size and depth.
 
+use std::io;
+
 use axum::{
     body::Body,
     http::{header, request::Parts},
 };
+use engine_api::{ApiError, Patch, error::FieldError};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::{Json, read};
-use crate::api::{self, ApiError, Patch, error::FieldError};
 
 /// Enough for the deepest YAML that the parser accepts.
 const YAML_STACK: usize = 64 << 20;
@@ -39,10 +41,10 @@ pub(super) async fn object(
     match media_type(parts).as_str() {
         "" | "application/json" | "application/x-www-form-urlencoded" | "text/plain" => {
             let value = serde_json::from_slice(&bytes).map_err(|error| {
-                let why = crate::api::go_syntax(&bytes, &error);
+                let why = engine_api::go_syntax(&bytes, &error);
                 unrecognized(&format!("json parse error: {why}"))
             })?;
-            Ok((value, crate::api::duplicates(&bytes)))
+            Ok((value, engine_api::duplicates(&bytes)))
         }
         "application/yaml" | "text/yaml" | "application/x-yaml" => yaml(bytes.to_vec())
             .await
@@ -79,9 +81,11 @@ pub(super) async fn delete_options(
     let bytes = read(body).await?;
     let options: Value = match media_type(parts).as_str() {
         _ if bytes.is_empty() => json!({}),
-        "application/yaml" => yaml(bytes.to_vec()).await.map_err(ApiError::bad_request)?,
+        "application/yaml" => {
+            yaml(bytes.to_vec()).await.map_err(|why| ApiError::bad_request(why.to_string()))?
+        }
         _ => serde_json::from_slice(&bytes).map_err(|error| {
-            let why = crate::api::go_syntax(&bytes, &error);
+            let why = engine_api::go_syntax(&bytes, &error);
             ApiError::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
         })?,
     };
@@ -108,22 +112,35 @@ pub(super) async fn delete_options(
     Ok(options)
 }
 
+/// Why a body cannot be read as YAML.
+#[derive(Debug, thiserror::Error)]
+enum BodyError {
+    #[error(transparent)]
+    Yaml(#[from] engine_formats::yaml::Error),
+    #[error("nested too deeply")]
+    TooDeep,
+    #[error(transparent)]
+    Thread(#[from] io::Error),
+    #[error("the parser failed")]
+    Panicked,
+}
+
 /// Reads YAML on a thread that is deep enough for whatever the parser accepts.
-async fn yaml(bytes: Vec<u8>) -> Result<Value, String> {
+async fn yaml(bytes: Vec<u8>) -> Result<Value, BodyError> {
     let (done, result) = oneshot::channel();
     let work = move || {
-        let value = match builtins::yaml::decode_v2(&bytes) {
-            Ok(value) if api::is_deeper(&value, MAX_DEPTH) => Err("nested too deeply".to_owned()),
+        let value = match engine_formats::yaml::decode_v2(&bytes) {
+            Ok(value) if engine_api::is_deeper(&value, MAX_DEPTH) => Err(BodyError::TooDeep),
             Ok(value) => Ok(value),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         };
         // The client may be gone.
         let _ = done.send(value);
     };
     let thread =
         std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK).spawn(work);
-    thread.map_err(|error| error.to_string())?;
-    result.await.unwrap_or_else(|_| Err("the parser failed".to_owned()))
+    thread?;
+    result.await.unwrap_or(Err(BodyError::Panicked))
 }
 
 /// The beginning of a body, as Kubernetes shows it: as text if it looks like JSON.
@@ -132,7 +149,7 @@ fn beginning(bytes: &[u8]) -> String {
     let shown = match bytes.first() {
         None => return "<empty>".to_owned(),
         Some(b'{') => String::from_utf8_lossy(start).into_owned(),
-        Some(_) => builtins::golang::hex::encode(start),
+        Some(_) => engine_formats::golang::hex::encode(start),
     };
     if bytes.len() > SHOWN { format!("{shown} ...") } else { shown }
 }

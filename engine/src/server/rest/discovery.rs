@@ -4,10 +4,10 @@ use axum::{
     http::{Method, StatusCode, request::Parts},
     response::Response,
 };
+use engine_api::{ApiError, GROUP, GROUP_VERSION, Kind, Store, VERSION};
 use serde_json::{Value, json};
 
 use super::{answer, openapi};
-use crate::api::{ApiError, GROUP, GROUP_VERSION, Store, VERSION, kind::KINDS};
 
 /// What can be done with objects.
 const VERBS: [&str; 8] =
@@ -78,7 +78,7 @@ fn health(path: &str, query: &str) -> Option<Response> {
 fn metrics(store: &Store) -> String {
     let metric = "apiserver_storage_objects";
     let mut out = format!("# HELP {metric} Number of stored objects.\n# TYPE {metric} gauge\n");
-    for kind in KINDS {
+    for kind in Kind::ALL {
         let (resource, count) = (kind.qualified_plural(), store.list(kind).len());
         out.push_str(&format!("{metric}{{resource=\"{resource}\"}} {count}\n"));
     }
@@ -92,24 +92,24 @@ fn group() -> Value {
 
 fn resources() -> Value {
     let mut resources = Vec::new();
-    for kind in KINDS {
+    for kind in Kind::ALL {
         let mut resource = json!({
-            "name": kind.plural,
-            "singularName": kind.singular,
+            "name": kind.plural(),
+            "singularName": kind.singular(),
             "namespaced": false,
-            "kind": kind.kind,
+            "kind": kind.name(),
             "verbs": VERBS,
         });
-        if !kind.short_names.is_empty() {
-            resource["shortNames"] = json!(kind.short_names);
+        if !kind.short_names().is_empty() {
+            resource["shortNames"] = json!(kind.short_names());
         }
         resources.push(resource);
-        if kind.has_status {
+        if kind.has_status() {
             resources.push(json!({
-                "name": format!("{}/status", kind.plural),
+                "name": format!("{}/status", kind.plural()),
                 "singularName": "",
                 "namespaced": false,
-                "kind": kind.kind,
+                "kind": kind.name(),
                 "verbs": STATUS_VERBS,
             }));
         }

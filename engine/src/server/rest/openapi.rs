@@ -5,17 +5,16 @@ use axum::{
     http::{StatusCode, header, request::Parts},
     response::Response,
 };
-use serde_json::{Map, Value, json};
-
-use super::answer;
-use crate::api::{
-    GROUP, GROUP_VERSION, Kind, VERSION,
-    kind::KINDS,
+use engine_api::{
+    GROUP, GROUP_VERSION, Kind, KindSchema, VERSION,
     schema::{
         Field, Presence, Ty, Type,
         meta::{LIST_META, OBJECT_META},
     },
 };
+use serde_json::{Map, Value, json};
+
+use super::answer;
 
 mod protobuf;
 
@@ -37,7 +36,7 @@ pub(super) fn v2(parts: &Parts) -> Response {
     let document = json!({
         "swagger": "2.0",
         "info": {"title": GROUP, "version": VERSION},
-        "paths": paths(&|kind| json!({"parameters": parameters_v2(), "consumes": PATCHES, "schema": dialect.reference(kind.kind)})),
+        "paths": paths(&|kind| json!({"parameters": parameters_v2(), "consumes": PATCHES, "schema": dialect.reference(kind.name())})),
         "definitions": dialect.schemas(),
     });
     if accept.contains("protobuf") {
@@ -88,14 +87,14 @@ fn parameters_v3() -> Value {
 }
 
 /// The operations of each kind; `patch` tells what those that write have besides their names.
-fn paths(patch: &dyn Fn(&Kind) -> Value) -> Value {
+fn paths(patch: &dyn Fn(Kind) -> Value) -> Value {
     let mut paths = Map::new();
-    for kind in KINDS {
+    for kind in Kind::ALL {
         let operation = |action: &str, extra: Value| {
             let mut operation = json!({
-                "operationId": format!("{action}{}", kind.kind),
+                "operationId": format!("{action}{}", kind.name()),
                 "x-kubernetes-action": action,
-                "x-kubernetes-group-version-kind": {"group": GROUP, "version": VERSION, "kind": kind.kind},
+                "x-kubernetes-group-version-kind": {"group": GROUP, "version": VERSION, "kind": kind.name()},
                 "responses": {"200": {"description": "OK"}},
             });
             if let (Some(operation), Value::Object(extra)) = (operation.as_object_mut(), extra) {
@@ -104,7 +103,7 @@ fn paths(patch: &dyn Fn(&Kind) -> Value) -> Value {
             operation
         };
         let written = |action: &str| operation(action, patch(kind));
-        let collection = format!("/apis/{GROUP_VERSION}/{}", kind.plural);
+        let collection = format!("/apis/{GROUP_VERSION}/{}", kind.plural());
         paths.insert(
             collection.clone(),
             json!({
@@ -141,23 +140,23 @@ impl Dialect {
         for ty in [&OBJECT_META, &LIST_META] {
             self.add(ty, &mut schemas);
         }
-        for kind in KINDS {
-            for ty in [kind.spec, kind.status].into_iter().flatten() {
+        for kind in Kind::ALL {
+            for ty in [kind.spec(), kind.status()].into_iter().flatten() {
                 self.add(ty, &mut schemas);
             }
-            schemas.insert(full_name(kind.kind), self.kind(kind));
-            schemas.insert(full_name(&format!("{}List", kind.kind)), self.list(kind));
+            schemas.insert(full_name(kind.name()), self.kind(kind));
+            schemas.insert(full_name(&format!("{}List", kind.name())), self.list(kind));
         }
         Value::Object(schemas)
     }
 
-    fn kind(&self, kind: &Kind) -> Value {
+    fn kind(&self, kind: Kind) -> Value {
         let mut properties = json!({
             "apiVersion": {"type": "string", "description": "The version of the API."},
             "kind": {"type": "string", "description": "The kind of the object."},
             "metadata": self.described("What the object says about itself.", "ObjectMeta"),
         });
-        match (kind.spec, kind.status) {
+        match (kind.spec(), kind.status()) {
             (Some(spec), Some(status)) => {
                 properties["spec"] = self.described(spec.doc, spec.name);
                 properties["status"] = self.described(status.doc, status.name);
@@ -166,23 +165,23 @@ impl Dialect {
         }
         json!({
             "type": "object",
-            "description": kind.doc,
+            "description": kind.doc(),
             "properties": properties,
-            "x-kubernetes-group-version-kind": [{"group": GROUP, "version": VERSION, "kind": kind.kind}],
+            "x-kubernetes-group-version-kind": [{"group": GROUP, "version": VERSION, "kind": kind.name()}],
         })
     }
 
-    fn list(&self, kind: &Kind) -> Value {
-        let name = format!("{}List", kind.kind);
+    fn list(&self, kind: Kind) -> Value {
+        let name = format!("{}List", kind.name());
         json!({
             "type": "object",
-            "description": format!("A list: {}", kind.doc),
+            "description": format!("A list: {}", kind.doc()),
             "required": ["items"],
             "properties": {
                 "apiVersion": {"type": "string", "description": "The version of the API."},
                 "kind": {"type": "string", "description": "The kind of the list."},
                 "metadata": self.described("What the list says about itself.", "ListMeta"),
-                "items": {"type": "array", "description": "The objects.", "items": self.reference(kind.kind)},
+                "items": {"type": "array", "description": "The objects.", "items": self.reference(kind.name())},
             },
             "x-kubernetes-group-version-kind": [{"group": GROUP, "version": VERSION, "kind": name}],
         })

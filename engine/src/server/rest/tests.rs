@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use axum::http::Request as HttpRequest;
+use engine_api::{Kind, Meta};
 use expect_test::Expect;
 use http_body_util::BodyExt;
 use serde_json::json;
 use tower::ServiceExt;
 
 use super::*;
-use crate::api::{Meta, kind};
 
 mod reads;
 mod watches;
@@ -33,8 +33,8 @@ impl Server {
         let app = app(Rest::new(store.clone(), closing), "secret");
         let labels = BTreeMap::from([("l".to_owned(), "m".to_owned())]);
         let meta = Meta { labels, ..Meta::default() };
-        store.put(kind::CONFIG_MAP, "cm", &meta, &json!({"one": "1"}));
-        store.put(kind::CMD, "web:update", &Meta::default(), &json!({"args": ["true"]}));
+        store.put(Kind::ConfigMap, "cm", &meta, &json!({"one": "1"}));
+        store.put(Kind::Cmd, "web:update", &Meta::default(), &json!({"args": ["true"]}));
         Self { store, app, _close: close }
     }
 

@@ -4,15 +4,13 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
+use engine_api::{Change, Changes, Event, GROUP_VERSION, Kind, Object, Selector, Snapshot, Store};
 use futures_util::stream;
 use tokio::{sync::watch, time};
 
 use super::{
     Query, Rest,
     answer::{self, Format, Rows},
-};
-use crate::api::{
-    Change, Changes, Event, GROUP_VERSION, KindRef, Object, Selector, Snapshot, Store,
 };
 
 /// The longest that a client can ask for.
@@ -22,7 +20,7 @@ const FOREVER: Duration = Duration::from_hours(365 * 24);
 struct Watch {
     store: Store,
     closing: watch::Receiver<bool>,
-    kind: KindRef,
+    kind: Kind,
     selector: Selector,
     format: Format,
     rows: Rows,
@@ -39,7 +37,7 @@ struct Watch {
 /// Begins a watch.
 pub(super) fn answer(
     rest: &Rest,
-    kind: KindRef,
+    kind: Kind,
     selector: Selector,
     query: &Query,
     format: Format,
@@ -88,7 +86,7 @@ impl Watch {
                 "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"{}\",\"apiVersion\":\"{GROUP_VERSION}\",\"metadata\":\
                  {{\"resourceVersion\":\"{}\",\"creationTimestamp\":null,\"annotations\":\
                  {{\"k8s.io/initial-events-end\":\"true\"}}}}}}}}\n",
-                self.kind.kind, snapshot.version
+                self.kind.name(), snapshot.version
             ));
         }
         // An empty piece would end the body of HTTP/1.1.
@@ -160,7 +158,7 @@ impl Watch {
             out.push_str(&format!(
                 "{{\"type\":\"DELETED\",\"object\":{{\"kind\":\"{}\",\"apiVersion\":\"{GROUP_VERSION}\",\"metadata\":\
                  {{\"name\":{name}}}}}}}\n",
-                self.kind.kind
+                self.kind.name()
             ));
         }
     }

@@ -2,20 +2,30 @@
 //!
 //! Three rules keep foreign pages out: an `Origin` has to be our own, everything that tells or does something needs the
 //! token, and whoever comes here has to use a name that nobody else controls.
+//!
+//! A browser gets the token with the page, if it is one of this user on this machine, or came with a link that lets in
+//! whoever opens it first.
 
 use std::{env, net::IpAddr, sync::Arc};
 
 use axum::{
     extract::{Request, State as Shared},
-    http::{HeaderMap, StatusCode, Uri, header, uri::Authority},
+    http::{
+        Extensions, HeaderMap, Method, StatusCode, Uri, header, request::Parts, uri::Authority,
+    },
     middleware::Next,
     response::Response,
 };
 
 use super::{State, refused};
+use crate::server::connections::Connection;
 
 /// The header in which commands show the token.
 const TOKEN_HEADER: &str = "x-tilt-token";
+/// The header in which browsers say what sent a request: a page of the same origin, the user, or somebody else.
+const FETCH_SITE: &str = "sec-fetch-site";
+/// What foreign pages are told.
+const CROSS_ORIGIN: &str = "cross-origin request forbidden";
 /// The cookie in which browsers show the token.
 const TOKEN_COOKIE: &str = "Tilt-Token";
 
@@ -28,6 +38,13 @@ pub(super) struct Access {
     pub(super) csrf: String,
 }
 
+/// The caller of a request belongs here, so its connection may stay.
+pub(in crate::server) fn trust(extensions: &Extensions) {
+    if let Some(connection) = extensions.get::<Arc<Connection>>() {
+        connection.trust();
+    }
+}
+
 impl Access {
     pub(super) fn new(host: &str, token: &str) -> Self {
         Self {
@@ -37,9 +54,9 @@ impl Access {
         }
     }
 
-    /// The cookie that gives the token to a browser.
+    /// The cookie that gives the token to a browser, but not to what runs in its pages.
     pub(super) fn cookie(&self) -> String {
-        format!("{TOKEN_COOKIE}={}; Path=/; SameSite=Strict", self.token)
+        format!("{TOKEN_COOKIE}={}; Path=/; SameSite=Strict; HttpOnly", self.token)
     }
 
     /// Whether a caller shows the token, and what is wrong otherwise.
@@ -56,10 +73,14 @@ impl Access {
         }
     }
 
+    /// Whether this is the proof that the websocket asks for.
+    pub(super) fn is_csrf(&self, given: &str) -> bool {
+        same_secret(given.as_bytes(), self.csrf.as_bytes())
+    }
+
     /// The refusal of a request that came under a name that others may control.
     pub(super) fn refuse_host(&self, request: &Request) -> Option<Response> {
-        let is_known =
-            is_disabled() || knows_host(&self.host, host(request.headers(), request.uri()));
+        let is_known = knows_host(&self.host, host(request.headers(), request.uri()));
         (!is_known).then(|| {
             let why = "unknown host; add it to TILT_ALLOWED_HOSTS to allow it";
             refused(StatusCode::FORBIDDEN, why)
@@ -88,8 +109,32 @@ fn knows_host_with(own: &str, host: Option<&str>, allowed: &str) -> bool {
         || allowed.split(',').map(str::trim).any(|it| it == "*" || it.eq_ignore_ascii_case(&name))
 }
 
+/// Whether the page, and with it the token, goes to the sender of a request.
+pub(super) async fn admits(state: &State, request: &Parts) -> bool {
+    // A key that was shown is used, whether it was needed or not.
+    let is_link = request.method == Method::GET
+        && state.page.keys.redeem(request.uri.query().unwrap_or_default());
+    is_link || state.access.check(&request.headers).is_ok() || is_own(request).await
+}
+
+/// Whether a program of this user, on this machine, has sent a request for itself.
+async fn is_own(request: &Parts) -> bool {
+    match request.extensions.get::<Arc<Connection>>() {
+        Some(connection) if !is_forwarded(&request.headers) => connection.is_own().await,
+        _ => false,
+    }
+}
+
+/// Whether a request came through a proxy, which is on this machine even if those behind it are not.
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    let is_of_proxy = |name: &str| {
+        matches!(name, "forwarded" | "via" | "x-real-ip") || name.starts_with("x-forwarded-")
+    };
+    headers.keys().any(|it| is_of_proxy(it.as_str()))
+}
+
 /// Whether the token is not asked for, as behind a proxy with its own rules.
-fn is_disabled() -> bool {
+pub(in crate::server) fn is_disabled() -> bool {
     env::var("TILT_DISABLE_HUD_AUTH").is_ok_and(|it| it == "1")
 }
 
@@ -117,16 +162,30 @@ pub(in crate::server) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Optio
     header.or_else(|| uri.authority().map(Authority::as_str))
 }
 
-/// Lets requests pass that no foreign page sent.
+/// Lets requests pass that do not say that they come from another origin. Links from elsewhere may lead to pages.
 pub(super) async fn refuse_other_origins(request: Request, next: Next) -> Response {
-    if is_foreign(&request) {
-        return refused(StatusCode::FORBIDDEN, "cross-origin request forbidden");
+    if has_other_origin(&request) {
+        return refused(StatusCode::FORBIDDEN, CROSS_ORIGIN);
     }
     next.run(request).await
 }
 
-/// Whether a page of another origin sent a request.
+/// Lets requests pass that no foreign page sent, in whatever way.
+pub(super) async fn refuse_other_sites(request: Request, next: Next) -> Response {
+    if is_foreign(&request) {
+        return refused(StatusCode::FORBIDDEN, CROSS_ORIGIN);
+    }
+    next.run(request).await
+}
+
+/// Whether a page of another origin sent a request: browsers that say where requests come from are believed, and
+/// for others it is the `Origin` that tells.
 pub(in crate::server) fn is_foreign(request: &Request) -> bool {
+    let mut sites = request.headers().get_all(FETCH_SITE).iter();
+    sites.any(|it| it != "same-origin" && it != "none") || has_other_origin(request)
+}
+
+fn has_other_origin(request: &Request) -> bool {
     let Some(origin) = request.headers().get(header::ORIGIN) else { return false };
     let own = host(request.headers(), request.uri());
     let origin = origin.to_str().ok().and_then(|it| it.parse::<Uri>().ok());
@@ -145,6 +204,7 @@ pub(super) async fn require_token(
     {
         return refused(StatusCode::FORBIDDEN, why);
     }
+    trust(request.extensions());
     if let Some(refusal) = state.access.refuse_host(&request) {
         return refusal;
     }

@@ -4,18 +4,16 @@ use std::convert::Infallible;
 
 use axum::{
     body::{Body, Bytes},
-    extract::{Path, State as Shared},
+    extract::{Path, Request, State as Shared},
     http::{HeaderValue, Method, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
+use engine_api::log::query::{self, Query};
 use futures_util::StreamExt;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{State, is_post, json, refused};
-use crate::{
-    logs::query::{self, Query},
-    runtime::TriggerRefused,
-};
+use crate::{logs, runtime::TriggerRefused};
 
 /// The largest request that makes sense.
 const MAX_BODY: usize = 1 << 20;
@@ -35,11 +33,29 @@ struct OverrideTriggerMode {
     trigger_mode: i64,
 }
 
+/// What is wrong with a body, in the words of Go.
+#[derive(Debug, thiserror::Error)]
+enum PayloadError {
+    #[error(transparent)]
+    Data(serde_json::Error),
+    #[error("{0}")]
+    Syntax(String),
+    #[error(
+        "[]string: decode slice: expect [ or n, but found {found}, error found in #{at} byte of ...|{near}|..., \
+         bigger context ...|{around}|..."
+    )]
+    NoList { found: char, at: usize, near: String, around: String },
+}
+
 async fn payload<T: DeserializeOwned>(method: &Method, body: Body) -> Result<T, Response> {
     if !is_post(method) {
-        return Err(refused(StatusCode::BAD_REQUEST, "must be POST request"));
+        return Err(must_post());
     }
-    parse(&read(body).await?).map_err(|why| wrong_payload(&why))
+    parse(&read(body).await?).map_err(|why| wrong_payload(&why.to_string()))
+}
+
+fn must_post() -> Response {
+    refused(StatusCode::BAD_REQUEST, "must be POST request")
 }
 
 async fn read(body: Body) -> Result<Bytes, Response> {
@@ -52,10 +68,10 @@ async fn read(body: Body) -> Result<Bytes, Response> {
 }
 
 /// The value of a body, or what is wrong with it.
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, PayloadError> {
     serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => error.to_string(),
-        _ => crate::api::go_syntax(bytes, &error),
+        serde_json::error::Category::Data => PayloadError::Data(error),
+        _ => PayloadError::Syntax(engine_api::go_syntax(bytes, &error)),
     })
 }
 
@@ -97,7 +113,7 @@ pub(super) async fn override_trigger_mode(
         Err(response) => return response,
     };
     let names = request.manifest_names;
-    let known = |name: &&String| state.store.get(crate::api::kind::UI_RESOURCE, name).is_some();
+    let known = |name: &&String| state.store.get(engine_api::Kind::UiResource, name).is_some();
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         return no_manifest(unknown);
     }
@@ -120,16 +136,11 @@ fn no_manifest(name: &str) -> Response {
 }
 
 /// Runs the main Tiltfile with other arguments; other methods get the page, as in Tilt.
-pub(super) async fn set_tiltfile_args(
-    Shared(state): Shared<State>,
-    method: Method,
-    uri: Uri,
-    body: Body,
-) -> Response {
-    if !is_post(&method) {
-        return super::page_with_token(Shared(state), uri).await;
+pub(super) async fn set_tiltfile_args(Shared(state): Shared<State>, request: Request) -> Response {
+    if !is_post(request.method()) {
+        return super::page_with_token(Shared(state), request).await;
     }
-    let body = match read(body).await {
+    let body = match read(request.into_body()).await {
         Ok(body) => body,
         Err(response) => return response,
     };
@@ -138,28 +149,27 @@ pub(super) async fn set_tiltfile_args(
             state.handle.set_args(args);
             StatusCode::OK.into_response()
         }
-        Err(why) => wrong_payload(&why),
+        Err(why) => wrong_payload(&why.to_string()),
     }
 }
 
-fn arguments(body: &[u8]) -> Result<Vec<String>, String> {
+fn arguments(body: &[u8]) -> Result<Vec<String>, PayloadError> {
     let start = body.iter().position(|it| !it.is_ascii_whitespace()).unwrap_or_default();
     match body.get(start) {
         Some(b'[' | b'n') | None => Ok(parse::<Option<_>>(body)?.unwrap_or_default()),
         Some(&found) => {
             // The parser that Tilt uses here names the place by what is around it.
-            let (found, end) = (char::from(found), start + 1);
+            let end = start + 1;
             let around = |reach: usize| {
                 let part = &body[end.saturating_sub(reach)..(end + reach).min(body.len())];
                 String::from_utf8_lossy(part).into_owned()
             };
-            Err(format!(
-                "[]string: decode slice: expect [ or n, but found {found}, error found in #{} byte \
-                 of ...|{}|..., bigger context ...|{}|...",
-                end.min(10),
-                around(10),
-                around(50),
-            ))
+            Err(PayloadError::NoList {
+                found: char::from(found),
+                at: end.min(10),
+                near: around(10),
+                around: around(50),
+            })
         }
     }
 }
@@ -167,6 +177,11 @@ fn arguments(body: &[u8]) -> Result<Vec<String>, String> {
 /// The whole state of the engine.
 pub(super) async fn dump(Shared(state): Shared<State>) -> Response {
     json(state.handle.dump().await.to_string())
+}
+
+/// What runs in the engine.
+pub(super) async fn tasks(Shared(state): Shared<State>) -> Response {
+    json(state.handle.tasks().await.to_string())
 }
 
 /// Why a resource last ran, or what it waits for.
@@ -185,15 +200,27 @@ pub(super) async fn graph(Shared(state): Shared<State>) -> Response {
     json(state.handle.graph().await.to_string())
 }
 
-/// What another run of the main Tiltfile would change.
-pub(super) async fn plan(Shared(state): Shared<State>) -> Response {
+/// What another run of the main Tiltfile would change, which is found out by running it.
+pub(super) async fn plan(Shared(state): Shared<State>, method: Method) -> Response {
+    if !is_post(&method) {
+        return must_post();
+    }
     json(state.handle.plan().await.to_string())
+}
+
+/// A link that lets one browser in, and what to open in one of this user.
+pub(super) async fn key(Shared(state): Shared<State>, method: Method) -> Response {
+    if !is_post(&method) {
+        return must_post();
+    }
+    let page = &state.page;
+    json(serde_json::json!({"link": page.link(), "open": page.to_open()}).to_string())
 }
 
 /// Log lines, selected here instead of by the client.
 pub(super) async fn logs(Shared(state): Shared<State>, uri: Uri) -> Response {
     let query = Query::parse(uri.query().unwrap_or_default());
-    let lines = query::answer(state.logs.store(), &query).map(Ok::<_, Infallible>);
+    let lines = logs::answer(state.logs.store(), &query).map(Ok::<_, Infallible>);
     let end = async move {
         let mut closing = state.closing.clone();
         // A sender that is gone means the end, too.

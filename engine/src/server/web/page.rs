@@ -11,13 +11,16 @@ use axum::{
     routing::any,
 };
 
-use super::{access, json, refused};
+use super::{access, for_nobody_else, json, refused};
 
 /// The page itself.
 const INDEX: &str = include_str!("page/index.html");
 
-/// What the page loads, by name, with the type of each.
-const FILES: [(&str, &str, &str); 12] = [
+/// The page of those who may not see it.
+const LOCKED: &str = include_str!("page/locked.html");
+
+/// What pages load, by name, with the type of each.
+const FILES: [(&str, &str, &str); 13] = [
     ("page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
     ("actions.js", SCRIPT, include_str!("page/actions.js")),
     ("ansi.js", SCRIPT, include_str!("page/ansi.js")),
@@ -26,28 +29,47 @@ const FILES: [(&str, &str, &str); 12] = [
     ("detail.js", SCRIPT, include_str!("page/detail.js")),
     ("dom.js", SCRIPT, include_str!("page/dom.js")),
     ("list.js", SCRIPT, include_str!("page/list.js")),
+    ("locked.js", SCRIPT, include_str!("page/locked.js")),
     ("log.js", SCRIPT, include_str!("page/log.js")),
     ("page.js", SCRIPT, include_str!("page/page.js")),
     ("rows.js", SCRIPT, include_str!("page/rows.js")),
     ("state.js", SCRIPT, include_str!("page/state.js")),
 ];
 
+const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Nothing but our own files, and nobody shows us inside of a foreign page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// Where the files are.
+const FOLDER: &str = "/static/";
+
+/// Whether a path is that of a file, which anybody may have.
+pub(super) fn is_file(uri: &Uri) -> bool {
+    uri.path().starts_with(FOLDER)
+}
+
+/// The page that says how to get in.
+pub(super) fn locked() -> Response {
+    answer(HTML, LOCKED)
+}
+
 /// The file of a path, or the page for every path that is nothing else.
 pub(super) fn of(uri: &Uri) -> Response {
     let path = uri.path();
-    let (media_type, text) = match path.strip_prefix("/static/") {
-        None => ("text/html; charset=utf-8", INDEX),
+    let (media_type, text) = match path.strip_prefix(FOLDER) {
+        None => (HTML, INDEX),
         Some(name) => match FILES.iter().find(|(it, ..)| *it == name) {
             Some((_, media_type, text)) => (*media_type, *text),
             None => return refused(StatusCode::NOT_FOUND, "404 page not found"),
         },
     };
+    answer(media_type, text)
+}
+
+fn answer(media_type: &'static str, text: &'static str) -> Response {
     let mut response = Response::new(Body::from(text));
     protect(response.headers_mut());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -55,13 +77,9 @@ pub(super) fn of(uri: &Uri) -> Response {
 }
 
 fn protect(headers: &mut HeaderMap) {
-    for (name, value) in [
-        // Another version may answer next time.
-        (header::CACHE_CONTROL, "no-store, max-age=0"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-    ] {
+    for (name, value) in
+        [(header::CONTENT_SECURITY_POLICY, POLICY), (header::REFERRER_POLICY, "no-referrer")]
+    {
         headers.insert(name, HeaderValue::from_static(value));
     }
 }
@@ -75,6 +93,7 @@ pub fn snapshot_app(host: &str, snapshot: impl Into<Bytes>) -> Router {
         .fallback(async |uri: Uri| of(&uri))
         .layer(middleware::from_fn_with_state(known, access::require_known_host))
         .layer(middleware::from_fn(access::refuse_other_origins))
+        .layer(middleware::map_response(for_nobody_else))
 }
 
 #[cfg(test)]
@@ -109,7 +128,8 @@ mod tests {
     #[tokio::test]
     async fn everything_that_the_page_loads_exists() {
         let app = snapshot_app("localhost", "{}");
-        let all: String = FILES.iter().map(|(.., text)| *text).chain([INDEX]).collect();
+        let pages = [INDEX, LOCKED];
+        let all: String = FILES.iter().map(|(.., text)| *text).chain(pages).collect();
         let mut names: Vec<&str> = all.split("/static/").skip(1).collect();
         names.extend(all.split("from \"./").skip(1));
         assert!(names.len() >= FILES.len());

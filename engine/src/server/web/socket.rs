@@ -10,16 +10,15 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use bytes::Bytes;
+use engine_api::{Change, Changes, Event, Kind, Object};
 use tokio::time;
 
 use super::{
-    State, refused, same_secret,
+    State, refused,
     view::{self, Document, LISTS},
 };
-use crate::{
-    api::{Change, Changes, Event, Object, kind},
-    server::rest::path,
-};
+use crate::server::{connections::Connection, rest::path};
 
 /// The shortest time between two messages.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -39,13 +38,15 @@ pub(super) async fn upgrade(Shared(state): Shared<State>, request: Request) -> R
         Err(rejection) => return rejection.into_response(),
     };
     let csrf = query.get("csrf").map_or("", String::as_str);
-    if !same_secret(csrf.as_bytes(), state.access.csrf.as_bytes()) {
+    let connection = parts.extensions.get::<Arc<Connection>>().cloned();
+    let Some(connection) = connection.filter(|_| state.access.is_csrf(csrf)) else {
         return refused(StatusCode::FORBIDDEN, "Forbidden");
-    }
+    };
+    connection.trust();
     upgrade
         .max_message_size(MAX_MESSAGE)
         .max_frame_size(MAX_MESSAGE)
-        .on_upgrade(move |socket| Stream::run(state, socket))
+        .on_upgrade(move |socket| Stream::run(state, connection, socket))
 }
 
 /// What is to be sent next.
@@ -54,7 +55,7 @@ struct Pending {
     /// Everything, because changes were missed or nothing was sent yet.
     whole: bool,
     /// The newest version of each object, or nothing if it is gone.
-    objects: BTreeMap<(usize, String), Option<Arc<Object>>>,
+    objects: BTreeMap<(Kind, String), Option<Arc<Object>>>,
     logs: bool,
 }
 
@@ -65,10 +66,10 @@ impl Pending {
 
     fn add(&mut self, change: Change) {
         let kind = change.kind();
-        if kind != kind::UI_SESSION && !LISTS.iter().any(|(_, slot)| slot.kind() == kind) {
+        if kind != Kind::UiSession && !LISTS.iter().any(|(_, slot)| slot.kind() == kind) {
             return;
         }
-        let key = (kind.index(), change.name().to_owned());
+        let key = (kind, change.name().to_owned());
         let object = (change.event != Event::Deleted).then_some(change.object);
         self.objects.insert(key, object);
     }
@@ -78,19 +79,28 @@ struct Stream {
     state: State,
     changes: Changes,
     pending: Pending,
+    /// When to ask whether the other side still reads.
+    ping: time::Interval,
+    is_ping_due: bool,
     /// Where the log lines begin that were not sent.
     checkpoint: u64,
 }
 
 impl Stream {
-    async fn run(state: State, mut socket: WebSocket) {
+    async fn run(state: State, connection: Arc<Connection>, mut socket: WebSocket) {
         let changes = state.store.changes();
         let pending = Pending { whole: true, ..Pending::default() };
-        let mut stream = Self { state, changes, pending, checkpoint: 0 };
+        // One answer may get lost or be late.
+        let period = connection.limits.silence / 3;
+        let mut ping = time::interval_at(time::Instant::now() + period, period);
+        ping.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+        let mut stream = Self { state, changes, pending, ping, is_ping_due: false, checkpoint: 0 };
         let mut closing = stream.state.closing.clone();
         tokio::select! {
             _ = closing.wait_for(|closing| *closing) => {}
             () = stream.serve(&mut socket) => {}
+            // Nobody reads, so nobody would read that this is the end.
+            () = connection.silent() => return,
         }
         // The other side may be gone already.
         let _ = time::timeout(PAUSE, socket.send(Message::Close(None))).await;
@@ -112,6 +122,11 @@ impl Stream {
             } else if !self.wait(socket).await {
                 return;
             }
+            if std::mem::take(&mut self.is_ping_due)
+                && socket.send(Message::Ping(Bytes::new())).await.is_err()
+            {
+                return;
+            }
         }
     }
 
@@ -124,6 +139,7 @@ impl Stream {
                 Err(_) => self.pending.whole = true,
             },
             () = self.state.logs.changed(self.checkpoint), if !has_logs => self.pending.logs = true,
+            _ = self.ping.tick() => self.is_ping_due = true,
             // Nothing that the client says means anything, but its end has to be noticed.
             received = socket.recv() => return matches!(received, Some(Ok(it)) if !matches!(it, Message::Close(_))),
         }
@@ -143,13 +159,12 @@ impl Stream {
         }
         let mut document = Document::new();
         for ((kind, _), object) in &pending.objects {
-            if let Some(object) = object.as_ref().filter(|_| *kind == kind::UI_SESSION.index()) {
+            if let Some(object) = object.as_ref().filter(|_| *kind == Kind::UiSession) {
                 document.key("uiSession").extend_from_slice(object.json().as_bytes());
             }
         }
         for (key, slot) in LISTS {
-            let index = slot.kind().index();
-            let changed = pending.objects.iter().filter(|((kind, _), _)| *kind == index);
+            let changed = pending.objects.iter().filter(|((kind, _), _)| *kind == slot.kind());
             document.list(
                 key,
                 changed.map(|((_, name), object)| match object {

@@ -3,16 +3,11 @@
 use std::{sync::Arc, time::SystemTime};
 
 use axum::{extract::State as Shared, response::Response};
+use engine_api::{Kind, Object};
 use serde::Deserialize;
 
 use super::{State, json};
-use crate::{
-    api::{
-        Object,
-        kind::{self, KindRef},
-    },
-    logs::micro_time,
-};
+use crate::logs::micro_time;
 
 /// The lists of a view, with their keys.
 pub(super) const LISTS: [(&str, KindSlot); 3] = [
@@ -31,11 +26,11 @@ pub(super) enum KindSlot {
 
 impl KindSlot {
     /// The kind itself.
-    pub(super) fn kind(self) -> KindRef {
+    pub(super) fn kind(self) -> Kind {
         match self {
-            Self::Resources => kind::UI_RESOURCE,
-            Self::Buttons => kind::UI_BUTTON,
-            Self::Clusters => kind::CLUSTER,
+            Self::Resources => Kind::UiResource,
+            Self::Buttons => Kind::UiButton,
+            Self::Clusters => Kind::Cluster,
         }
     }
 }
@@ -115,7 +110,7 @@ pub(super) fn in_order(objects: &mut [Arc<Object>]) {
 /// Everything there is, and where the next log lines begin.
 pub(super) fn complete(state: &State) -> (Vec<u8>, u64) {
     let mut document = Document::new();
-    if let Some(session) = state.store.list(kind::UI_SESSION).first() {
+    if let Some(session) = state.store.list(Kind::UiSession).first() {
         document.key("uiSession").extend_from_slice(session.json().as_bytes());
     }
     for (key, slot) in LISTS {

@@ -11,17 +11,17 @@ use super::Tree;
 use crate::watch::{
     dirs::Dir,
     index::{Extent, Stamp},
-    source::{Kind, Seen},
+    source::{Kind, PathEvent},
 };
 
 impl Tree {
     /// What differs anywhere.
-    pub(in crate::watch) fn rescan(&self) -> Vec<Seen> {
+    pub(in crate::watch) fn rescan(&self) -> Vec<PathEvent> {
         self.dirs.paths().flat_map(|path| self.rescan_dir(path)).collect()
     }
 
     /// Tries to have polled directories watched, and tells what differs in them.
-    pub(in crate::watch) fn poll(&mut self) -> Vec<Seen> {
+    pub(in crate::watch) fn poll(&mut self) -> Vec<PathEvent> {
         let watched = self.dirs.retry_polled();
         let polled = self.dirs.polled().map(|(polled, _)| polled);
         let dirs = watched.iter().chain(polled.into_iter().flatten());
@@ -29,10 +29,10 @@ impl Tree {
     }
 
     /// What differs in one directory.
-    fn rescan_dir(&self, path: &Path) -> Vec<Seen> {
+    fn rescan_dir(&self, path: &Path) -> Vec<PathEvent> {
         let Some(dir) = self.dirs.get(path) else { return Vec::new() };
         if Stamp::read(path) != Some(dir.stamp) {
-            return vec![Seen { path: path.to_owned(), kind: Kind::Removed }];
+            return vec![PathEvent { path: path.to_owned(), kind: Kind::Removed }];
         }
         if dir.index.extent == Extent::Named {
             self.rescan_named(path, dir)
@@ -42,7 +42,7 @@ impl Tree {
     }
 
     /// Looks only at what stands between the directory and the paths it is watched for.
-    fn rescan_named(&self, path: &Path, dir: &Dir) -> Vec<Seen> {
+    fn rescan_named(&self, path: &Path, dir: &Dir) -> Vec<PathEvent> {
         let next = |real: &Path| {
             let rest = real.strip_prefix(path).ok()?;
             Some((path.join(rest.components().next()?), rest.components().count() == 1))
@@ -58,13 +58,13 @@ impl Tree {
                 (Some(old), Some(now)) if old != now && is_root => Kind::Differs,
                 _ => return None,
             };
-            Some(Seen { path: step, kind })
+            Some(PathEvent { path: step, kind })
         });
         seen.collect()
     }
 
     /// Looks at everything in the directory.
-    fn rescan_entries(&self, path: &Path, dir: &Dir) -> Vec<Seen> {
+    fn rescan_entries(&self, path: &Path, dir: &Dir) -> Vec<PathEvent> {
         let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
         let stamped = entries.flatten().filter_map(|entry| {
             let stamp = Stamp::of(&entry.metadata().ok()?);
@@ -82,7 +82,7 @@ impl Tree {
                 Some(stamp) if stamp.is_dir() || known.stamp.is_dir() => Kind::Removed,
                 Some(_) => Kind::Differs,
             };
-            seen.push(Seen { path: path.join(&**name), kind });
+            seen.push(PathEvent { path: path.join(&**name), kind });
         }
         for (name, stamp) in now {
             if dir.index.entries.contains_key(name.as_os_str()) {
@@ -96,7 +96,7 @@ impl Tree {
                 _ => stamp.is_since(dir.watched_at),
             };
             if is_new {
-                seen.push(Seen { path, kind: Kind::Created });
+                seen.push(PathEvent { path, kind: Kind::Created });
             }
         }
         seen

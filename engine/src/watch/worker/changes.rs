@@ -4,7 +4,7 @@ use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     path::Path,
     rc::Rc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::Worker;
@@ -12,10 +12,13 @@ use crate::watch::{
     BatchKind,
     index::{self, Known, Sign, Stamp, Verdict},
     row::Row,
-    source::{Kind, Seen},
+    source::{Kind, PathEvent},
     views::RowId,
-    window::Step,
+    window::Activity,
 };
+
+/// So long the files of one target are looked at before others get their turn.
+const SETTLE_MAX: Duration = Duration::from_millis(20);
 
 /// A file about which events came in and no verdict went out.
 #[derive(Debug)]
@@ -30,14 +33,14 @@ pub(super) struct Pending {
 }
 
 impl Worker {
-    pub(super) fn see_all(&mut self, seen: Vec<Seen>) {
+    pub(super) fn see_all(&mut self, seen: Vec<PathEvent>) {
         let now = Instant::now();
         for seen in seen {
             self.see(now, &seen);
         }
     }
 
-    pub(super) fn see(&mut self, now: Instant, seen: &Seen) {
+    pub(super) fn see(&mut self, now: Instant, seen: &PathEvent) {
         let path = seen.path.as_path();
         let stamp = match seen.kind {
             Kind::Opened | Kind::Closed => return self.see_handle(now, seen),
@@ -62,14 +65,14 @@ impl Worker {
     }
 
     /// Takes note that a changed file was opened by its writer, or closed.
-    fn see_handle(&mut self, now: Instant, seen: &Seen) {
+    fn see_handle(&mut self, now: Instant, seen: &PathEvent) {
         let Some(pending) = self.pending.get(seen.path.as_path()) else { return };
-        let step = if seen.kind == Kind::Opened { Step::Writing } else { Step::Closed };
+        let step = if seen.kind == Kind::Opened { Activity::Writing } else { Activity::Closed };
         let key = key(&seen.path);
         for (row, named) in &pending.waiting {
             if let Some(row) = self.rows.get_mut(row) {
                 row.see(now, key, step);
-                if step == Step::Closed {
+                if step == Activity::Closed {
                     row.is_complete(now, named, key);
                 }
             }
@@ -79,11 +82,11 @@ impl Worker {
     /// Adds an event to the batches of all targets it concerns.
     pub(super) fn note(&mut self, now: Instant, path: &Path, kind: Kind, is_dir: bool) {
         let (sign, step) = match kind {
-            Kind::Created => (Sign::Placed, Step::Changed),
-            Kind::Removed => (Sign::Placed, Step::Removed),
-            Kind::Written => (Sign::Written, Step::Writing),
-            Kind::Differs => (Sign::Written, Step::Changed),
-            Kind::Attributes => (Sign::Attributes, Step::Changed),
+            Kind::Created => (Sign::Placed, Activity::Changed),
+            Kind::Removed => (Sign::Placed, Activity::Removed),
+            Kind::Written => (Sign::Written, Activity::Writing),
+            Kind::Differs => (Sign::Written, Activity::Changed),
+            Kind::Attributes => (Sign::Attributes, Activity::Changed),
             Kind::Opened | Kind::Closed => return,
         };
         let real: Rc<Path> = path.into();
@@ -144,11 +147,22 @@ impl Worker {
         }
     }
 
+    /// Finds out what changed for a target; whether that is done. A hundred thousand files take their time, in which
+    /// others are told of theirs.
+    fn settle_row(&mut self, id: RowId) -> bool {
+        let start = Instant::now();
+        while let Some(real) = self.rows.get_mut(&id).and_then(Row::next_open) {
+            self.settle(&real);
+            let is_late = start.elapsed() >= SETTLE_MAX;
+            if is_late && self.rows.get(&id).is_some_and(Row::may_pause) {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Tells targets that want to know of files that are complete, although others still change.
     pub(super) fn tell_early(&mut self) {
-        if !self.outbox.is_empty() {
-            return;
-        }
         let mut early = Vec::new();
         for row in self.active.iter().filter_map(|it| self.rows.get(it)) {
             if row.target.is_early && row.window.is_burst() {
@@ -166,19 +180,15 @@ impl Worker {
 
     /// Tells targets whose changes have waited long enough.
     pub(super) fn flush_due(&mut self) {
-        if !self.outbox.is_empty() {
-            return;
-        }
         let now = Instant::now();
         let is_due = |row: &Row| row.window.deadline().is_none_or(|deadline| deadline <= now);
         let due: Vec<RowId> =
             self.active.iter().copied().filter(|id| self.rows.get(id).is_none_or(is_due)).collect();
         for id in due {
-            self.active.remove(&id);
-            let open = self.rows.get(&id).map(Row::open_files).unwrap_or_default();
-            for real in open {
-                self.settle(&real);
+            if !self.settle_row(id) {
+                continue;
             }
+            self.active.remove(&id);
             let Some(row) = self.rows.get_mut(&id) else { continue };
             let is_idle = row.is_idle();
             let (files, during_update) = row.take();

@@ -1,4 +1,4 @@
-//! Which files an overlay is watched for.
+//! The watched files of overlays.
 
 use expect_test::{Expect, expect};
 
@@ -18,7 +18,7 @@ fn check(files: &[(&str, &str)], expected: &Expect) {
     let mut found = Vec::new();
     let text = match collect(&host, root, 0, &mut found) {
         Ok(()) => found.join("\n"),
-        Err(why) => why,
+        Err(why) => why.to_string(),
     };
     expected.assert_eq(&text.replace(root, "$DIR"));
 }

@@ -5,12 +5,12 @@ use expect_test::expect;
 
 use super::*;
 
-fn ahead(world: &mut World, files: &[&str]) -> Option<Vec<String>> {
-    let files: Vec<Arc<str>> = files.iter().map(|it| Arc::from(*it)).collect();
-    let update = world.live_update.ahead(&files, &world.roots)?;
+fn ahead(world: &mut Rig, files: &[&str]) -> Option<Vec<String>> {
+    let files: Vec<FilePath> = files.iter().map(|it| (*it).into()).collect();
+    let update = world.live_update.files_changing(&files)?;
     assert!(update.runs.is_empty() && update.deletions.is_empty() && !update.restarts);
     let names = update.containers.iter().map(|it| it.id.to_string());
-    Some(names.chain(update.copies.iter().map(|it| it.mapping.container.to_string())).collect())
+    Some(names.chain(update.copies.iter().map(|it| it.container.to_string())).collect())
 }
 
 fn without_stop() -> LiveUpdateSpec {
@@ -19,7 +19,7 @@ fn without_stop() -> LiveUpdateSpec {
 
 #[test]
 fn running_containers_get_files_of_a_burst_ahead() {
-    let mut world = World::new(&without_stop(), UpdateMode::Auto);
+    let mut world = Rig::new(&without_stop(), UpdateMode::Auto);
     world.containers(&[
         ("a", "id1", ContainerState::Running),
         ("b", "id2", ContainerState::Waiting),
@@ -34,12 +34,12 @@ fn running_containers_get_files_of_a_burst_ahead() {
 fn nothing_goes_ahead_where_a_build_or_a_trigger_may_be_needed() {
     let running = [("a", "id1", ContainerState::Running)];
     // A file that asks for a build may follow.
-    assert_eq!(ahead(&mut World::running(&spec()), &["/p/src/x"]), None);
-    assert_eq!(ahead(&mut World::running(&without_stop()), &["/p/src/x", "/p/other"]), None);
-    let mut manual = World::new(&without_stop(), UpdateMode::Manual);
+    assert_eq!(ahead(&mut Rig::running(&spec()), &["/p/src/x"]), None);
+    assert_eq!(ahead(&mut Rig::running(&without_stop()), &["/p/src/x", "/p/other"]), None);
+    let mut manual = Rig::new(&without_stop(), UpdateMode::Manual);
     manual.containers(&running);
     assert_eq!(ahead(&mut manual, &["/p/src/x"]), None);
-    let mut failed = World::running(&without_stop());
+    let mut failed = Rig::running(&without_stop());
     failed.change(&["/p/other"]);
     assert_eq!(ahead(&mut failed, &["/p/src/x"]), None);
 }
@@ -47,12 +47,12 @@ fn nothing_goes_ahead_where_a_build_or_a_trigger_may_be_needed() {
 #[test]
 fn a_container_that_gets_all_files_first_gets_none_ahead() {
     let spec = LiveUpdateSpec { initial_sync: Some(Present {}), ..without_stop() };
-    assert_eq!(ahead(&mut World::running(&spec), &["/p/src/x"]), None);
+    assert_eq!(ahead(&mut Rig::running(&spec), &["/p/src/x"]), None);
 }
 
 #[test]
 fn what_went_ahead_is_copied_again_where_the_image_that_was_kept_differs() {
-    let mut world = World::running(&without_stop());
+    let mut world = Rig::running(&without_stop());
     ahead(&mut world, &["/p/src/x"]).unwrap();
     world.change(&["/p/src/x", "/p/other"]);
     world.keep();

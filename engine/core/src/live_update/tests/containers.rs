@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn a_crashing_container_fails_only_when_there_are_files_and_until_a_build() {
-    let mut world = World::new(&spec(), UpdateMode::Auto);
+    let mut world = Rig::new(&spec(), UpdateMode::Auto);
     world.containers(&[("pod", "id1", ContainerState::CrashLoopBackOff)]);
     world.change(&["/p/src/a"]);
     world.containers(&[("pod", "id1", ContainerState::Running)]);
@@ -25,7 +25,7 @@ fn a_crashing_container_fails_only_when_there_are_files_and_until_a_build() {
 
 #[test]
 fn a_container_that_starts_later_gets_everything_since_the_build() {
-    let mut world = World::new(&spec(), UpdateMode::Auto);
+    let mut world = Rig::new(&spec(), UpdateMode::Auto);
     world.change(&["/p/src/before"]);
     world.build();
     world.containers(&[("pod", "", ContainerState::Waiting)]);
@@ -53,7 +53,7 @@ fn a_container_that_starts_later_gets_everything_since_the_build() {
 
 #[test]
 fn only_ended_containers_ask_for_a_full_build() {
-    let mut world = World::new(&spec(), UpdateMode::Auto);
+    let mut world = Rig::new(&spec(), UpdateMode::Auto);
     let (old, new) = (("old", "id1", ContainerState::Terminated), ("new", "id2"));
     world.containers(&[old, (new.0, new.1, ContainerState::Running)]);
     world.change(&["/p/src/a"]);
@@ -71,11 +71,11 @@ fn only_ended_containers_ask_for_a_full_build() {
 
 #[test]
 fn in_manual_mode_files_wait_for_a_trigger() {
-    let mut world = World::new(&spec(), UpdateMode::Manual);
+    let mut world = Rig::new(&spec(), UpdateMode::Manual);
     world.containers(&[("pod", "id1", ContainerState::Running)]);
     world.change(&["/p/src/a"]);
     world.statuses();
-    world.live_update.set_triggered(true);
+    world.live_update.begin(true);
     world.step();
     world.check(&expect![[r#"
         nothing
@@ -90,7 +90,7 @@ fn in_manual_mode_files_wait_for_a_trigger() {
 #[test]
 fn containers_that_lack_the_same_are_updated_together() {
     let running = ContainerState::Running;
-    let mut world = World::new(&spec(), UpdateMode::Auto);
+    let mut world = Rig::new(&spec(), UpdateMode::Auto);
     world.containers(&[("one", "id1", running), ("two", "id2", running)]);
     world.change(&["/p/src/a"]);
     world.end_well();
@@ -123,12 +123,14 @@ fn containers_that_lack_the_same_are_updated_together() {
 fn a_failed_command_is_no_reason_for_a_build_but_a_failed_copy_is() {
     let argv = ["sh", "-c", "make all"].map(str::to_owned);
     let container = pod("pod", "0123456789abcdef");
-    let Some(RunError::Command(error)) = RunError::of(&container, &argv, RunEnd::Exited(2)) else {
+    let Some(RunError::Command(error)) =
+        RunError::of(&container, &argv, "\"make all\"", RunEnd::Exited(2))
+    else {
         panic!("it is the command's fault")
     };
-    let mut world = World::running(&spec());
+    let mut world = Rig::running(&spec());
     world.change(&["/p/src/a"]);
-    world.end(&Outcome::Synced { sent: BTreeMap::new(), exec_error: Some(error) });
+    world.end(&Outcome::Synced { exec_error: Some(error) });
     world.statuses();
     world.change(&["/p/src/b"]);
     world.end(&Outcome::Failed("connection reset".into()));
@@ -151,7 +153,7 @@ fn the_words_for_a_failed_command_say_whose_fault_it_is() {
     let compose = Container { id: "0123456789abcdef".into(), ..Container::default() };
     let text = |argv: &[&str], end| {
         let argv: Vec<_> = argv.iter().map(|it| (*it).to_owned()).collect();
-        match RunError::of(&compose, &argv, end) {
+        match RunError::of(&compose, &argv, &format!("<{}>", argv.join(" ")), end) {
             None => "fine".to_owned(),
             Some(RunError::Command(text)) => format!("command: {text}"),
             Some(RunError::Container(text)) => format!("container: {text}"),
@@ -165,9 +167,9 @@ fn the_words_for_a_failed_command_say_whose_fault_it_is() {
     ];
     expect![[r#"
         fine
-        command: executing on container 0123456789: command "\"a b\" c" failed with exit code: 127 (not found in PATH or not executable)
-        container: executing on container 0123456789: command "x" failed with exit code: 137 (killed by container runtime)
-        command: executing on container 0123456789: command "echo \"x\"" failed with exit code: 127 (not found in PATH or not executable)
+        command: executing on container 0123456789: command <a b c> failed with exit code: 127 (not found in PATH or not executable)
+        container: executing on container 0123456789: command <x> failed with exit code: 137 (killed by container runtime)
+        command: executing on container 0123456789: command <sh -c echo "x"> failed with exit code: 127 (not found in PATH or not executable)
         The container has no shell. Write the command as a list of arguments, run(['program', 'argument']), or use an image with a shell."#]]
     .assert_eq(&all.join("\n"));
 }

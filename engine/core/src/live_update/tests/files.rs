@@ -7,7 +7,7 @@ use super::*;
 
 #[test]
 fn a_changed_file_is_copied_and_the_commands_that_it_triggers_run() {
-    let mut world = World::running(&spec());
+    let mut world = Rig::running(&spec());
     world.change(&["/p/src/a.py"]);
     world.end_well();
     world.change(&["/p/src/reqs", "/p/src/b"]);
@@ -31,8 +31,8 @@ fn a_changed_file_is_copied_and_the_commands_that_it_triggers_run() {
 
 #[test]
 fn a_missing_file_is_deleted_and_a_file_keeps_its_name_below_a_slash() {
-    let mut world = World::running(&spec());
-    world.change_to(&[("/p/src/old", Found::Absent), ("/p/conf.yaml", Found::Present(None))]);
+    let mut world = Rig::running(&spec());
+    world.change_to(&[("/p/src/old", Found::Absent), ("/p/conf.yaml", Found::Present)]);
     world.check(&expect![[r#"
         nothing
         Will delete 1 file(s) from container: [pod/c]
@@ -48,8 +48,8 @@ fn the_first_sync_that_contains_a_file_decides() {
     let mut spec = spec();
     spec.syncs =
         vec![sync("src", "/first"), sync("src/lib", "/second"), sync("lone", "/x/renamed")];
-    let mut world = World::running(&spec);
-    world.roots = vec![Root::Directory, Root::Directory, Root::File];
+    let mut world = Rig::running(&spec);
+    world.roots.insert("/p/lone".into(), Root::File);
     world.change(&["/p/src/lib/a", "/p/lone"]);
     world.check(&expect![[r#"
         nothing
@@ -62,7 +62,7 @@ fn the_first_sync_that_contains_a_file_decides() {
 
 #[test]
 fn files_without_a_sync_ask_for_a_full_build() {
-    let mut world = World::running(&spec());
+    let mut world = Rig::running(&spec());
     world.change(&["/p/1", "/p/2", "/p/3", "/p/4", "/p/5", "/p/6", "/p/src/package.json"]);
     world.change(&["/p/src/fine"]);
     world.statuses();
@@ -80,7 +80,7 @@ fn files_without_a_sync_ask_for_a_full_build() {
 
 #[test]
 fn a_stop_path_asks_for_a_full_build_also_while_files_are_copied() {
-    let mut world = World::running(&spec());
+    let mut world = Rig::running(&spec());
     world.change(&["/p/src/a"]);
     world.change(&["/p/src/package.json"]);
     world.end_well();
@@ -96,8 +96,9 @@ fn a_stop_path_asks_for_a_full_build_also_while_files_are_copied() {
 
 #[test]
 fn a_sync_without_a_source_asks_for_a_full_build() {
-    let mut world = World::running(&spec());
-    world.roots[0] = Root::Missing("stat /p/src: no such file or directory".into());
+    let mut world = Rig::running(&spec());
+    let missing = Root::Missing("stat /p/src: no such file or directory".into());
+    world.roots.insert("/p/src".into(), missing);
     world.change_to(&[("/p/src/a", Found::Absent)]);
     world.check(&expect![[r#"
         nothing
@@ -106,63 +107,52 @@ fn a_sync_without_a_source_asks_for_a_full_build() {
 }
 
 #[test]
-fn a_save_during_an_update_follows_it() {
-    let mut world = World::running(&spec());
-    world.change(&["/p/src/a"]);
-    world.change(&["/p/src/a"]);
-    world.end_well();
-    world.end_well();
+fn names_that_are_not_utf_8_stay_as_they_are() {
+    let mut world = Rig::running(&LiveUpdateSpec { execs: Vec::new(), ..spec() });
+    let path = |bytes: &[u8]| FilePath::from(bytes);
+    let files = [(path(b"/p/src/x\xff"), Found::Present), (path(b"/p/src/x\xfe"), Found::Absent)];
+    world.now.0 += 1;
+    world.live_update.files_changed(&world.source, world.now, files);
+    world.step();
+    let (_, plan) = world.last.first().expect("an update has begun");
+    let mapping = |local, container| Mapping { local: path(local), container: path(container) };
+    assert_eq!(plan.copies, [mapping(b"/p/src/x\xff", b"/app/x\xff")]);
+    assert_eq!(plan.deletions, [mapping(b"/p/src/x\xfe", b"/app/x\xfe")]);
     world.check(&expect![[r#"
         nothing
+        Will delete 1 file(s) from container: [pod/c]
+        - '/app/x�' (matched local path: '/p/src/x�')
         Will copy 1 file(s) to container: [pod/c]
-        - '/p/src/a' --> '/app/a'
-        run ["sh", "-c", "make all"]
-        nothing
-        Will copy 1 file(s) to container: [pod/c]
-        - '/p/src/a' --> '/app/a'
-        run ["sh", "-c", "make all"]
-        nothing
+        - '/p/src/x�' --> '/app/x�'
     "#]]);
 }
 
 #[test]
-fn content_that_a_container_got_before_is_known_until_it_is_touched() {
-    let content = |n| Found::Present(Some(ContentHash([n; 32])));
-    let sent = |n| {
-        let sent = BTreeMap::from([(Arc::from("/app/d/a"), ContentHash([n; 32]))]);
-        Outcome::Synced { sent, exec_error: None }
-    };
-    let mut world = World::running(&LiveUpdateSpec { execs: Vec::new(), ..spec() });
-    world.change_to(&[("/p/src/d/a", content(1))]);
-    world.end(&sent(1));
-    world.change_to(&[("/p/src/d/a", content(1))]);
-    world.end(&Outcome::Synced { sent: BTreeMap::new(), exec_error: None });
-    world.change_to(&[("/p/src/d", Found::Absent)]);
+fn a_base_path_that_is_not_utf_8_is_the_one_that_is_meant() {
+    let base = engine_model::path::to_text(FilePath::from(&b"/p\xff"[..]).as_path()).into_owned();
+    let rules = Rules::new(&LiveUpdateSpec { base_path: base, ..spec() });
+    let covers = |file: &[u8]| rules.cover(&[FilePath::from(file)]);
+    assert!(covers(b"/p\xff/src/a"));
+    assert!(!covers(b"/p\xfe/src/a") && !covers("/p�/src/a".as_bytes()));
+}
+
+#[test]
+fn a_save_during_an_update_follows_it() {
+    let mut world = Rig::running(&spec());
+    world.change(&["/p/src/a"]);
+    world.change(&["/p/src/a"]);
     world.end_well();
-    world.change_to(&[("/p/src/d/a", content(1))]);
-    // What an update left behind that was broken off is unknown.
-    world.end(&sent(1));
-    world.change_to(&[("/p/src/d/a", content(2))]);
-    world.end(&Outcome::Abandoned);
+    world.end_well();
     world.check(&expect![[r#"
         nothing
         Will copy 1 file(s) to container: [pod/c]
-        - '/p/src/d/a' --> '/app/d/a'
+        - '/p/src/a' --> '/app/a'
+        run ["sh", "-c", "make all"]
         nothing
         Will copy 1 file(s) to container: [pod/c]
-        - '/p/src/d/a' --> '/app/d/a'
-        known: /app/d/a
+        - '/p/src/a' --> '/app/a'
+        run ["sh", "-c", "make all"]
         nothing
-        Will delete 1 file(s) from container: [pod/c]
-        - '/app/d' (matched local path: '/p/src/d')
-        nothing
-        Will copy 1 file(s) to container: [pod/c]
-        - '/p/src/d/a' --> '/app/d/a'
-        nothing
-        Will copy 1 file(s) to container: [pod/c]
-        - '/p/src/d/a' --> '/app/d/a'
-        Will copy 1 file(s) to container: [pod/c]
-        - '/p/src/d/a' --> '/app/d/a'
     "#]]);
 }
 
@@ -171,7 +161,7 @@ fn a_new_container_gets_all_files_first_if_the_steps_say_so() {
     let mut spec = spec();
     spec.initial_sync = Some(Present {});
     spec.restart = Some("always");
-    let mut world = World::running(&spec);
+    let mut world = Rig::running(&spec);
     // Saved while the list is made: it follows.
     world.change(&["/p/src/late"]);
     world.live_update.files_listed(Ok(vec!["/p/src/b".into(), "/p/src/reqs".into()]));
@@ -179,7 +169,7 @@ fn a_new_container_gets_all_files_first_if_the_steps_say_so() {
     world.end_well();
     world.end_well();
     world.containers(&[("pod", "id2", ContainerState::Running)]);
-    world.live_update.files_listed(Err("permission denied".into()));
+    world.live_update.files_listed(Err(ListError::Lost("permission denied".into())));
     world.step();
     world.check(&expect![[r#"
         list files
@@ -202,12 +192,11 @@ fn a_new_container_gets_all_files_first_if_the_steps_say_so() {
 
 #[test]
 fn other_rules_forget_containers_but_not_changes() {
-    let mut world = World::running(&spec());
+    let mut world = Rig::running(&spec());
     world.change(&["/p/src/a"]);
     world.end_well();
-    let rules = Rules::new(&LiveUpdateSpec { syncs: vec![sync("src", "/other")], ..spec() });
-    let sources = [Arc::clone(&world.source)];
-    world.live_update.redefine(rules, UpdateMode::Auto, &sources);
+    let spec = LiveUpdateSpec { syncs: vec![sync("src", "/other")], ..spec() };
+    world.live_update.redefine(definition(&spec, UpdateMode::Auto, &world.source));
     world.step();
     world.check(&expect![[r#"
         nothing
@@ -223,7 +212,7 @@ fn other_rules_forget_containers_but_not_changes() {
 
 #[test]
 fn what_an_image_that_was_kept_has_is_not_copied_and_asks_for_nothing() {
-    let mut world = World::running(&spec());
+    let mut world = Rig::running(&spec());
     world.change(&["/p/other", "/p/src/a"]);
     world.keep();
     world.change(&["/p/src/b"]);
@@ -239,7 +228,7 @@ fn what_an_image_that_was_kept_has_is_not_copied_and_asks_for_nothing() {
 
 #[test]
 fn what_was_copied_into_a_container_is_made_as_in_the_image_that_was_kept() {
-    let mut world = World::running(&spec());
+    let mut world = Rig::running(&spec());
     world.change(&["/p/src/a"]);
     world.end_well();
     world.change(&["/p/other", "/p/src/a"]);

@@ -60,12 +60,36 @@ fn of_two_files_for_one_place_the_later_counts_and_missing_ones_are_skipped() {
     write(dir.path(), "two/f", "two", 0o644);
     let map = |local: &str, container: &str| PathMapping {
         local: dir.path().join(local),
-        container: container.to_owned(),
+        container: container.into(),
     };
     let paths =
         [map("one", "/app"), map("gone", "/gone"), map("two/f", "/app/"), map("one/f", "/etc/g")];
     let archive = Archive::of_paths(&paths, &Filter::default()).unwrap();
     assert_eq!(listing(&archive), ["755 app", "644 app/f two", "644 etc/g one"]);
+}
+
+#[test]
+fn names_that_are_not_utf_8_survive() {
+    let dir = tempfile::tempdir().unwrap();
+    let odd = |bytes: &'static [u8]| Path::new(std::ffi::OsStr::from_bytes(bytes));
+    let root = dir.path().join(odd(b"p\xff"));
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join(odd(b"x\xfe")), "odd").unwrap();
+    symlink(odd(b"x\xfe"), root.join("link")).unwrap();
+    let context = BuildContext::new(&engine_model::path::to_text(&root), &[]).unwrap();
+    let paths =
+        [PathMapping { local: root.join(odd(b"x\xfe")), container: odd(b"/\xff/y").into() }];
+    for (archive, name) in [
+        (Archive::of_context(&context, "").unwrap(), odd(b"x\xfe")),
+        (Archive::of_paths(&paths, &Filter::default()).unwrap(), odd(b"\xff/y")),
+    ] {
+        let mut bytes = Vec::new();
+        archive.write(&mut bytes).unwrap();
+        let mut reader = tar::Archive::new(bytes.as_slice());
+        let mut entries = reader.entries().unwrap().map(Result::unwrap);
+        let entry = entries.find(|it| it.path().unwrap() == name);
+        assert_eq!(entry.expect("it is there").size(), 3);
+    }
 }
 
 #[test]

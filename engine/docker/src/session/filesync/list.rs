@@ -2,25 +2,30 @@
 
 use std::{
     collections::HashMap,
-    io,
     ops::ControlFlow,
-    os::unix::fs::{FileTypeExt, MetadataExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{FileTypeExt, MetadataExt},
+    },
     sync::Arc,
     time::SystemTime,
 };
 
-use bollard_buildkit_proto::fsutil::types::{Packet, Stat, packet::PacketType};
+use bollard_buildkit_proto::fsutil::types::packet::PacketType;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-use super::{Batch, Content, Offered, SharedLease, packet};
+use super::{
+    Batch, Content, Offered, SharedLease, packet,
+    wire::{Packet, Stat},
+};
 use crate::{
     context::{
         BuildContext,
         archive::device_numbers,
         fingerprint::Seen,
-        walk::{self, Entry, Kind, Select},
+        walk::{Entry, Kind, Select},
     },
     session::{memory::Lease, select::Selection, status},
 };
@@ -56,16 +61,8 @@ impl Sender {
             }
             Self::Context { context, selection, lease } => {
                 let mut listing = Listing { lease: &lease, links: HashMap::new() };
-                let mut error = None;
-                let mut visit = |entry: Entry| match listing.add(entry, &mut list) {
-                    Ok(flow) => flow,
-                    Err(why) => {
-                        error = Some(why);
-                        ControlFlow::Break(())
-                    }
-                };
-                let walked = context.walk(&selection, &mut visit);
-                if let Some(error) = walked.err().or(error) {
+                let mut visit = |entry: Entry| listing.add(entry, &mut list);
+                if let Err(error) = context.walk(&selection, &mut visit) {
                     let _ = list.batches.blocking_send(Err(status(&error)));
                     return None;
                 }
@@ -114,16 +111,12 @@ impl List<'_> {
 struct Listing<'a> {
     lease: &'a SharedLease,
     /// The first name of files that have several.
-    links: HashMap<(u64, u64), String>,
+    links: HashMap<(u64, u64), Vec<u8>>,
 }
 
 impl Listing<'_> {
-    fn add(&mut self, entry: Entry, list: &mut List<'_>) -> io::Result<ControlFlow<()>> {
-        let Some(name) = entry.path.to_str().map(str::to_owned) else {
-            let error = io::Error::other("the name is not UTF-8");
-            return Err(walk::at(&entry.full, &error));
-        };
-        let mut stat = stat_of(&entry, name);
+    fn add(&mut self, entry: Entry, list: &mut List<'_>) -> ControlFlow<()> {
+        let mut stat = stat_of(&entry);
         if matches!(entry.kind, Kind::File) {
             let seen = Seen::new(&entry.metadata);
             let shift = self.lease.with(|it| it.shift(&entry.path, seen, SystemTime::now()));
@@ -134,19 +127,19 @@ impl Listing<'_> {
             if let Some(first) = self.links.get(&inode) {
                 first.clone_into(&mut stat.linkname);
                 stat.size = 0;
-                return Ok(list.add(stat, None));
+                return list.add(stat, None);
             }
             self.links.insert(inode, stat.path.clone());
         }
         let is_file = matches!(entry.kind, Kind::File) || entry.is_socket();
-        Ok(list.add(stat, is_file.then_some(Content::OnDisk(entry.full))))
+        list.add(stat, is_file.then_some(Content::OnDisk(entry.full)))
     }
 }
 
-fn stat_of(entry: &Entry, path: String) -> Stat {
+fn stat_of(entry: &Entry) -> Stat {
     let metadata = &entry.metadata;
     let mut stat = Stat {
-        path,
+        path: entry.path.as_os_str().as_bytes().to_vec(),
         mode: go_mode(metadata),
         mod_time: metadata.mtime().saturating_mul(1_000_000_000) + metadata.mtime_nsec(),
         ..Stat::default()
@@ -155,7 +148,7 @@ fn stat_of(entry: &Entry, path: String) -> Stat {
         stat.size = i64::try_from(metadata.len()).unwrap_or(i64::MAX);
     }
     match &entry.kind {
-        Kind::Symlink(target) => stat.linkname = target.to_string_lossy().into_owned(),
+        Kind::Symlink(target) => stat.linkname = target.as_os_str().as_bytes().to_vec(),
         Kind::Special => {
             let (major, minor) = device_numbers(metadata.rdev());
             stat.devmajor = i64::try_from(major).unwrap_or(0);
@@ -193,7 +186,7 @@ fn memory_stat(name: &str, text: &[u8]) -> Stat {
     let digest = Sha256::digest(text);
     let word = digest.iter().take(7).fold(0, |word, &byte| (word << 8) | i64::from(byte));
     Stat {
-        path: name.to_owned(),
+        path: name.as_bytes().to_vec(),
         mode: 0o644,
         size: i64::try_from(text.len()).unwrap_or(i64::MAX),
         mod_time: word,

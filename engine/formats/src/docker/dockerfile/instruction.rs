@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::heredoc;
-use super::parser::Node;
+use super::parser::Instruction;
 
 static STAGE_NAME: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\A[a-z][a-z0-9-_.]*\z").expect("the pattern is a constant"));
@@ -43,7 +43,7 @@ pub(super) fn parse_arg(args: &[String]) -> Option<Vec<(String, Option<String>)>
 }
 
 /// Whether a `FROM` is well formed.
-pub(super) fn is_valid_from(node: &Node) -> bool {
+pub(super) fn is_valid_from(node: &Instruction) -> bool {
     let stage = match node.args.as_slice() {
         [_] => true,
         [_, word, name] => {
@@ -55,7 +55,7 @@ pub(super) fn is_valid_from(node: &Node) -> bool {
 }
 
 /// The image or stage that a well formed `COPY` takes files from.
-pub(super) fn parse_copy_from(node: &Node) -> Option<String> {
+pub(super) fn parse_copy_from(node: &Instruction) -> Option<String> {
     let destination = node.args.last().filter(|_| node.args.len() >= 2)?;
     let into_heredoc = matches!(heredoc::parse(destination), Ok(Some(_)));
     let values = flag_values(&node.flags, &COPY_FLAGS)?;

@@ -19,7 +19,7 @@ static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// One instruction.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Node {
+pub(super) struct Instruction {
     /// The instruction's name as written.
     pub(super) command: String,
     /// The words before the arguments that start with `--`.
@@ -35,7 +35,7 @@ pub(super) struct Node {
     replaced: bool,
 }
 
-impl Node {
+impl Instruction {
     /// Makes the instruction, a `FROM` or `COPY`, use another image.
     pub(super) fn replace_image(&mut self, image: &str) {
         self.replaced = true;
@@ -54,7 +54,7 @@ impl Node {
     }
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for Instruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.replaced {
             f.write_str(&self.command.to_uppercase())?;
@@ -147,7 +147,7 @@ pub(super) fn parse(text: &str) -> Result<Dockerfile, String> {
 
 impl Reader<'_> {
     /// Reads the instruction that starts on a line, unless that is empty or a comment.
-    fn read_instruction(&mut self, line: &str) -> Result<Option<Node>, String> {
+    fn read_instruction(&mut self, line: &str) -> Result<Option<Instruction>, String> {
         let start_line = self.lines.number;
         let first = self.strip_comment(trim_newline(line).trim_start())?;
         let (text, mut continues) = self.trim_continuation(first);
@@ -170,10 +170,10 @@ impl Reader<'_> {
         Ok(Some(node))
     }
 
-    fn parse_instruction(&mut self, text: String) -> Result<Node, String> {
+    fn parse_instruction(&mut self, text: String) -> Result<Instruction, String> {
         let Arguments { command, flags, args, raw_args, may_have_heredocs } =
             split::parse_instruction(&text, self.escape)?;
-        let mut node = Node { command, flags, args, raw_args, ..Node::default() };
+        let mut node = Instruction { command, flags, args, raw_args, ..Instruction::default() };
         if may_have_heredocs && text.contains("<<") {
             for mut heredoc in heredoc::in_line(&text)? {
                 self.read_heredoc(&mut heredoc)?;

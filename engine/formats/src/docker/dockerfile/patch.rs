@@ -3,7 +3,7 @@
 //! That is so if all of them only end up in the last stage, copied by instructions after which nothing runs and nothing
 //! is put in their place. Where that is not certain, it is not so.
 
-use super::{Dockerfile, Node};
+use super::{Dockerfile, Instruction};
 use crate::{docker::ignore::PathMatcher, golang::path};
 
 /// Characters that mean something else in some places where a path is written.
@@ -52,8 +52,8 @@ impl Dockerfile {
     }
 
     /// The instructions of each stage, which begin with its `FROM`.
-    fn stages(&self) -> Vec<&[Node]> {
-        let is_from = |it: &Node| it.command.eq_ignore_ascii_case("from");
+    fn stages(&self) -> Vec<&[Instruction]> {
+        let is_from = |it: &Instruction| it.command.eq_ignore_ascii_case("from");
         let starts = self.nodes.iter().enumerate().filter(|(_, it)| is_from(it)).map(|(at, _)| at);
         let starts: Vec<usize> = starts.collect();
         let ends = starts.iter().skip(1).copied().chain([self.nodes.len()]);
@@ -61,7 +61,7 @@ impl Dockerfile {
     }
 }
 
-fn is_named(stage: &[Node], name: &str) -> bool {
+fn is_named(stage: &[Instruction], name: &str) -> bool {
     stage.first().and_then(|it| it.args.get(2)).is_some_and(|it| it.eq_ignore_ascii_case(name))
 }
 
@@ -73,7 +73,7 @@ struct Files<'a> {
 
 impl Files<'_> {
     /// Whether an instruction sees a changed file; `None` if that is not certain.
-    fn reach(&self, node: &Node) -> Option<bool> {
+    fn reach(&self, node: &Instruction) -> Option<bool> {
         match node.command.to_lowercase().as_str() {
             "copy" | "add" if is_from_elsewhere(node) => Some(false),
             "copy" | "add" => {
@@ -102,7 +102,7 @@ impl Files<'_> {
 }
 
 /// Whether files come from another image, another stage, the network or the Dockerfile itself.
-fn is_from_elsewhere(node: &Node) -> bool {
+fn is_from_elsewhere(node: &Instruction) -> bool {
     let is_remote = |it: &String| it.contains("://") || it.starts_with("git@");
     !node.heredocs.is_empty()
         || node.flags.iter().any(|it| it.starts_with("--from="))
@@ -163,7 +163,7 @@ struct Patch<'a> {
 
 impl Patch<'_> {
     /// Reads an instruction; `None` if there is no patch with it.
-    fn take(&mut self, node: &Node) -> Option<()> {
+    fn take(&mut self, node: &Instruction) -> Option<()> {
         match node.command.to_lowercase().as_str() {
             "copy" => self.copy(node),
             "workdir" => {
@@ -178,7 +178,7 @@ impl Patch<'_> {
         }
     }
 
-    fn copy(&mut self, node: &Node) -> Option<()> {
+    fn copy(&mut self, node: &Instruction) -> Option<()> {
         let (destination, sources) = node.args.split_last()?;
         self.leaves_written(destination)?;
         if is_from_elsewhere(node) {

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use engine_model::path::{to_path, to_text};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::{IgnoreError, PathMatcher};
@@ -28,7 +29,7 @@ impl Rule {
     pub fn new<S: AsRef<str>>(base: &str, patterns: &[S]) -> Result<Self, IgnoreError> {
         let base = path::clean(base);
         Ok(Self(if patterns.is_empty() {
-            Kind::Below(PathBuf::from(base))
+            Kind::Below(to_path(&base).into_owned())
         } else if let Some(globs) = globs(&base, patterns) {
             Kind::Globs(globs)
         } else {
@@ -41,8 +42,8 @@ impl Rule {
     pub fn matches(&self, path: &Path) -> bool {
         match &self.0 {
             Kind::Below(base) => path.starts_with(base),
-            Kind::Globs(globs) => globs.is_match(path),
-            Kind::Patterns(matcher) => matcher.matches(&path.to_string_lossy()),
+            Kind::Globs(globs) => globs.is_match(&*to_text(path)),
+            Kind::Patterns(matcher) => matcher.matches(&to_text(path)),
         }
     }
 
@@ -51,7 +52,7 @@ impl Rule {
     pub fn matches_entire_dir(&self, dir: &Path) -> bool {
         match &self.0 {
             Kind::Below(_) | Kind::Globs(_) => self.matches(dir),
-            Kind::Patterns(matcher) => matcher.matches_entire_dir(&dir.to_string_lossy()),
+            Kind::Patterns(matcher) => matcher.matches_entire_dir(&to_text(dir)),
         }
     }
 }
@@ -99,9 +100,22 @@ fn is_plain_glob(pattern: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn paths_that_are_not_utf_8_match_below_their_own_base_only() {
+        let path = |bytes: &'static [u8]| Path::new(OsStr::from_bytes(bytes));
+        let base = to_text(path(b"/p\xff"));
+        for patterns in [&[][..], &["*.log"], &["!keep", "*.log", "!*.txt"]] {
+            let rule = Rule::new(&base, patterns).unwrap();
+            assert!(rule.matches(path(b"/p\xff/\xfe.log")), "{patterns:?}");
+            assert!(!rule.matches(path(b"/p\xfe/\xfe.log")), "{patterns:?}");
+        }
+    }
 
     fn pattern() -> impl Strategy<Value = String> {
         let part = prop_oneof![

@@ -63,7 +63,7 @@ impl Group {
     }
 }
 
-pub(super) struct Parser<'a> {
+pub(super) struct RegexpParser<'a> {
     whole: &'a str,
     rest: &'a str,
     flags: Flags,
@@ -82,7 +82,7 @@ pub(super) fn consumed<'a>(text: &'a str, rest: &str) -> &'a str {
     &text[..text.len() - rest.len()]
 }
 
-impl<'a> Parser<'a> {
+impl<'a> RegexpParser<'a> {
     pub(super) fn new(pattern: &'a str) -> Self {
         Self {
             whole: pattern,

@@ -119,3 +119,13 @@ fn only_containers_that_run_pods_are_nodes() {
     assert_eq!(Flavor::Kind.cluster("kind"), "kind");
     assert_eq!(Flavor::K3d.labels("dev"), ["app=k3d", "k3d.cluster=dev"]);
 }
+
+#[test]
+fn a_cluster_that_takes_the_place_of_another_has_got_nothing_yet() {
+    let first = cluster(Product::Kind);
+    // Whoever builds for it knows it as the Tiltfile has it at that time.
+    let as_of_an_update = first.clone();
+    as_of_an_update.delivered.add("web:1");
+    assert!(first.delivered.has("web:1"));
+    assert!(!cluster(Product::Kind).delivered.has("web:1"));
+}

@@ -7,7 +7,7 @@ use super::*;
 #[tokio::test]
 async fn lists_are_selected_and_shown_in_several_forms() {
     let server = Server::new();
-    server.store.put(kind::CONFIG_MAP, "a", &Meta::default(), &Value::Null);
+    server.store.put(Kind::ConfigMap, "a", &Meta::default(), &Value::Null);
     let names = |text: &str| -> Vec<String> {
         let value: Value = serde_json::from_str(text).unwrap();
         value["items"]
@@ -151,8 +151,8 @@ async fn protobuf_has_every_definition() {
     let accept = [("Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")];
     let response = server.send("GET", "/openapi/v2", &accept, "").await;
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    for kind in kind::KINDS {
-        let name = format!("dev.tilt.v1alpha1.{}", kind.kind);
+    for kind in Kind::ALL {
+        let name = format!("dev.tilt.v1alpha1.{}", kind.name());
         assert!(bytes.windows(name.len()).any(|it| it == name.as_bytes()), "{name}");
     }
 }

@@ -26,13 +26,13 @@ async fn a_watch_replays_and_follows() {
     let mut body =
         server.send("GET", "configmaps?watch=true&resourceVersion=1", &[], "").await.into_body();
     assert_eq!(next(&mut body).await, event("ADDED", "cm"));
-    server.store.put(kind::CONFIG_MAP, "new", &Meta::default(), &json!({"a": "1"}));
+    server.store.put(Kind::ConfigMap, "new", &Meta::default(), &json!({"a": "1"}));
     assert_eq!(next(&mut body).await, event("ADDED", "new"));
-    server.store.put(kind::CMD, "other", &Meta::default(), &json!({}));
-    server.store.put(kind::CONFIG_MAP, "new", &Meta::default(), &json!({"a": "1"}));
-    server.store.put(kind::CONFIG_MAP, "new", &Meta::default(), &json!({"a": "2"}));
+    server.store.put(Kind::Cmd, "other", &Meta::default(), &json!({}));
+    server.store.put(Kind::ConfigMap, "new", &Meta::default(), &json!({"a": "1"}));
+    server.store.put(Kind::ConfigMap, "new", &Meta::default(), &json!({"a": "2"}));
     assert_eq!(next(&mut body).await, event("MODIFIED", "new"));
-    server.store.remove(kind::CONFIG_MAP, "new");
+    server.store.remove(Kind::ConfigMap, "new");
     assert_eq!(next(&mut body).await, event("DELETED", "new"));
 }
 
@@ -43,8 +43,8 @@ async fn a_watch_from_the_present_does_not_replay() {
     let path =
         format!("configmaps?watch=1&resourceVersion={version}&fieldSelector=metadata.name%3Dcm");
     let mut body = server.send("GET", &path, &[], "").await.into_body();
-    server.store.put(kind::CONFIG_MAP, "other", &Meta::default(), &json!({}));
-    server.store.put(kind::CONFIG_MAP, "cm", &Meta::default(), &json!({"one": "2"}));
+    server.store.put(Kind::ConfigMap, "other", &Meta::default(), &json!({}));
+    server.store.put(Kind::ConfigMap, "cm", &Meta::default(), &json!({"one": "2"}));
     assert_eq!(next(&mut body).await, event("MODIFIED", "cm"));
 }
 
@@ -63,9 +63,9 @@ async fn a_slow_watch_learns_of_everything_in_the_end() {
     let mut body = server.send("GET", "configmaps?watch=1", &[], "").await.into_body();
     assert_eq!(next(&mut body).await, event("ADDED", "cm"));
     for n in 0..5000 {
-        server.store.put(kind::CONFIG_MAP, "new", &Meta::default(), &json!({"n": n.to_string()}));
+        server.store.put(Kind::ConfigMap, "new", &Meta::default(), &json!({"n": n.to_string()}));
     }
-    server.store.remove(kind::CONFIG_MAP, "cm");
+    server.store.remove(Kind::ConfigMap, "cm");
     assert_eq!(next(&mut body).await, [event("ADDED", "new"), event("DELETED", "cm")].concat());
 }
 
@@ -87,7 +87,7 @@ async fn old_paths_of_watches_still_work() {
     for path in ["watch/configmaps?timeoutSeconds=0", "watch/configmaps/cm"] {
         let mut body = server.send("GET", path, &[], "").await.into_body();
         assert_eq!(next(&mut body).await, event("ADDED", "cm"), "{path}");
-        server.store.put(kind::CONFIG_MAP, "cm", &Meta::default(), &json!({"path": path}));
+        server.store.put(Kind::ConfigMap, "cm", &Meta::default(), &json!({"path": path}));
         assert_eq!(next(&mut body).await, event("MODIFIED", "cm"), "{path}");
     }
 }

@@ -145,7 +145,7 @@ async fn a_dry_run_stores_nothing() {
     let body = r#"{"metadata":{"name":"dry"},"spec":{"args":["x"]}}"#;
     let (status, text) = server.text("POST", "cmds?dryRun=All", &[], body).await;
     assert_eq!(status, 201, "{text}");
-    assert!(server.store.get(kind::CMD, "dry").is_none());
+    assert!(server.store.get(Kind::Cmd, "dry").is_none());
     let before = server.store.version();
     server
         .text(
@@ -170,7 +170,7 @@ async fn unknown_fields_are_warned_about() {
 #[tokio::test]
 async fn a_replacement_needs_the_version_that_was_read() {
     let server = Server::new();
-    let version = server.store.get(kind::CMD, "web:update").unwrap().resource_version();
+    let version = server.store.get(Kind::Cmd, "web:update").unwrap().resource_version();
     let modified = r#"409 Operation cannot be fulfilled on cmds.tilt.dev "web:update": the object has been modified; please apply your changes to the latest version and try again"#;
     for (name, body, expected) in [
         ("web:update", r#"{"metadata":{"name":"web:update"}}"#.to_owned(), modified),
@@ -339,7 +339,7 @@ async fn yaml_is_read_and_deep_nesting_refused() {
     let (status, text) =
         server.text("POST", "configmaps", &yaml, "metadata:\n  name: z\ndata:\n  a: 'yes'\n").await;
     assert_eq!(status, 201, "{text}");
-    assert_eq!(server.store.get(kind::CONFIG_MAP, "z").unwrap().spec(), json!({"a": "yes"}));
+    assert_eq!(server.store.get(Kind::ConfigMap, "z").unwrap().spec(), json!({"a": "yes"}));
     let (status, _) = server.text("POST", "configmaps", &yaml, &"[".repeat(9_000)).await;
     assert_eq!(status, 400);
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
@@ -357,16 +357,16 @@ async fn deletion_waits_for_finalizers() {
     server.text("POST", "cmds", &[], body).await;
     let (status, text) = server.text("DELETE", "cmds/x", &[], "").await;
     assert!(status == 200 && text.contains("deletionTimestamp"), "{text}");
-    assert!(server.store.get(kind::CMD, "x").is_some());
+    assert!(server.store.get(Kind::Cmd, "x").is_some());
     server
         .text("PATCH", "cmds/x", &[("Content-Type", MERGE)], r#"{"metadata":{"finalizers":null}}"#)
         .await;
-    assert!(server.store.get(kind::CMD, "x").is_none());
+    assert!(server.store.get(Kind::Cmd, "x").is_none());
     let (status, _) =
         server.text("DELETE", "cmds/web:update", &[], r#"{"preconditions":{"uid":"other"}}"#).await;
     assert_eq!(status, 409);
     let (status, _) = server.text("DELETE", "configmaps?labelSelector=l", &[], "").await;
-    assert_eq!((status, server.store.list(kind::CONFIG_MAP).len()), (200, 0));
+    assert_eq!((status, server.store.list(Kind::ConfigMap).len()), (200, 0));
 }
 
 #[tokio::test]

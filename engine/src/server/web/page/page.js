@@ -154,6 +154,14 @@ function fromLocation() {
   selectLines();
 }
 
+// A key works once, so it is nothing to keep or to pass on.
+function forgetKey() {
+  const query = new URLSearchParams(location.search);
+  if (!query.has("key")) return;
+  query.delete("key");
+  history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
+}
+
 function address() {
   const query = new URLSearchParams();
   for (const [key, id] of [["level", "level"], ["source", "source"], ["term", "search"]]) {
@@ -270,6 +278,7 @@ $("save").addEventListener("click", () => {
 });
 window.addEventListener("popstate", fromLocation);
 
+forgetKey();
 fromLocation();
 if (isReadOnly) openSnapshot(base.split("/")[2], take);
 else followEngine(take);

@@ -1,0 +1,45 @@
+//! Suggests commands for a mistyped one: those within a small edit distance, or with the same prefix.
+
+use clap::Command;
+
+/// How many letters may differ.
+const NEAR: usize = 2;
+
+/// The hint below the message, empty if nothing comes close.
+pub(super) fn text(root: &Command, typed: &str) -> String {
+    let near: Vec<&str> = root
+        .get_subcommands()
+        .filter(|it| !it.is_hide_set())
+        .map(Command::get_name)
+        .filter(|name| is_near(typed, name))
+        .collect();
+    if near.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n\nDid you mean this?\n".to_owned();
+    for name in near {
+        text.push_str(&format!("\t{name}\n"));
+    }
+    text
+}
+
+fn is_near(typed: &str, name: &str) -> bool {
+    let typed = typed.to_lowercase();
+    name.starts_with(&typed) || distance(&typed, name) <= NEAR
+}
+
+/// How many letters must be added, removed or replaced.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,183 @@
+//! The address of the running instance: flags, then environment, then Tilt's defaults.
+
+use std::{env, fmt, io, num::IntErrorKind};
+
+use clap::Args;
+use engine_formats::golang::quote::quote;
+use tokio::net::TcpStream;
+
+use super::values::{self, IntError};
+
+/// The value of `--port` and `TILT_PORT` that makes an instance take a free port, which its commands get.
+pub const AUTO: &str = "auto";
+
+/// The default web port.
+pub(crate) const DEFAULT_PORT: i64 = 10350;
+
+/// The flags that name an instance.
+#[derive(Debug, Clone, Args)]
+pub struct ConnectFlags {
+    /// Port of the instance, if it was started with --port; instead of `TILT_PORT`
+    #[arg(long, value_name = "PORT", default_value_t = default_port(), value_parser = values::int)]
+    pub port: i64,
+    /// Host of the instance, if it was started with --host; instead of `TILT_HOST`
+    #[arg(long, value_name = "HOST", default_value_t = default_host())]
+    pub host: String,
+}
+
+impl ConnectFlags {
+    /// Host and port, as messages show them.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// The name under which the API server of the instance is registered.
+    pub(crate) fn api_server_name(&self) -> String {
+        match self.port {
+            DEFAULT_PORT => "tilt-default".to_owned(),
+            port => format!("tilt-{port}"),
+        }
+    }
+}
+
+/// The flags of commands that start an instance.
+#[derive(Debug, Clone, Args)]
+pub struct ListenFlags {
+    /// The port.
+    #[arg(long, value_name = "PORT", default_value_t = ListenPort::of_environment(), value_parser = ListenPort::parse,
+        help = "Port to listen on; auto takes a free one, 0 is without a page. Instead of TILT_PORT")]
+    pub port: ListenPort,
+    /// The host.
+    #[arg(long, value_name = "HOST", default_value_t = default_host(),
+        help = "Host to listen on; with 0.0.0.0, other machines can reach the page. Instead of TILT_HOST")]
+    pub host: String,
+}
+
+/// The port that an instance listens on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListenPort {
+    /// This one; 0 is without a page.
+    Number(i64),
+    /// One that is free.
+    Auto,
+}
+
+impl ListenPort {
+    fn parse(text: &str) -> Result<Self, IntError> {
+        if text == AUTO { Ok(Self::Auto) } else { values::int(text).map(Self::Number) }
+    }
+
+    /// The port of the environment.
+    fn of_environment() -> Self {
+        match env::var("TILT_PORT") {
+            Ok(text) if text == AUTO => Self::Auto,
+            _ => Self::Number(default_port()),
+        }
+    }
+
+    /// The port to listen on, unless the system picks it.
+    pub fn tcp(self) -> io::Result<Option<u16>> {
+        match self {
+            Self::Number(port) => tcp_port(port, "listen").map(Some),
+            Self::Auto => Ok(None),
+        }
+    }
+}
+
+impl fmt::Display for ListenPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(port) => port.fmt(f),
+            Self::Auto => AUTO.fmt(f),
+        }
+    }
+}
+
+/// Converts the value of a flag to a port; `verb` is for the error.
+pub fn tcp_port(port: i64, verb: &str) -> io::Result<u16> {
+    u16::try_from(port)
+        .map_err(|_| io::Error::other(format!("{verb} tcp: address {port}: invalid port")))
+}
+
+/// Connects to a server; an unknown host is reported as by Go's dialer.
+pub(crate) async fn dial(host: &str, port: i64) -> io::Result<TcpStream> {
+    let port = tcp_port(port, "dial")?;
+    let stream = TcpStream::connect((host, port)).await.map_err(|error| {
+        match error.raw_os_error() {
+            Some(_) => error,
+            // The system's words for it differ from place to place.
+            None => io::Error::other(format!("dial tcp: lookup {host}: no such host")),
+        }
+    })?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// `TILT_PORT` is neither a number nor `auto`.
+#[derive(Debug, thiserror::Error)]
+#[error("parsing env TILT_PORT: strconv.Atoi: parsing {}: {cause}", quote(.text))]
+pub struct EnvironmentError {
+    text: String,
+    cause: &'static str,
+}
+
+/// Checks `TILT_PORT`; every command refuses to run with an invalid one.
+pub fn check_environment() -> Result<(), EnvironmentError> {
+    let text = env::var("TILT_PORT").unwrap_or_default();
+    let cause = match text.parse::<i64>().map_err(|it| *it.kind()) {
+        Ok(_) => return Ok(()),
+        Err(_) if text.is_empty() || text == AUTO => return Ok(()),
+        Err(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => "value out of range",
+        Err(_) => "invalid syntax",
+    };
+    Err(EnvironmentError { text, cause })
+}
+
+/// The port of the environment; `auto` does not help to find an instance.
+#[must_use]
+pub fn default_port() -> i64 {
+    env::var("TILT_PORT").ok().and_then(|it| it.parse().ok()).unwrap_or(DEFAULT_PORT)
+}
+
+/// The host of the environment.
+#[must_use]
+pub fn default_host() -> String {
+    env::var("TILT_HOST").ok().filter(|it| !it.is_empty()).unwrap_or_else(|| "localhost".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_port_has_a_name_of_its_own() {
+        let name = |port| ConnectFlags { port, host: "localhost".to_owned() }.api_server_name();
+        assert_eq!(name(10350), "tilt-default");
+        assert_eq!(name(10351), "tilt-10351");
+        assert_eq!(name(0), "tilt-0");
+        assert_eq!(name(-1), "tilt--1");
+    }
+
+    #[test]
+    fn a_port_to_listen_on_is_a_number_or_a_free_one() {
+        for (text, want) in [("auto", Ok(None)), ("0", Ok(Some(0))), ("0x10", Ok(Some(16)))] {
+            assert_eq!(ListenPort::parse(text).map(|it| it.tcp().expect("a port")), want);
+        }
+        assert!(
+            ListenPort::parse("Auto").is_err_and(|it| it.to_string().contains("invalid syntax"))
+        );
+        assert_eq!(ListenPort::Auto.to_string(), "auto");
+    }
+
+    #[test]
+    fn a_number_that_is_no_port_is_an_error_when_it_is_used() {
+        assert_eq!(tcp_port(65_535, "dial").ok(), Some(65_535));
+        for (port, want) in [
+            (65_536, "dial tcp: address 65536: invalid port"),
+            (-1, "dial tcp: address -1: invalid port"),
+        ] {
+            assert_eq!(tcp_port(port, "dial").unwrap_err().to_string(), want);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `snapshot create`: saves the state of the web page to a file.
+
+use clap::Args;
+use engine_formats::golang::os_error::PathError;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure, output_file};
+
+/// Write a snapshot of a running instance.
+#[derive(Debug, Args)]
+pub struct SnapshotFlags {
+    /// The file, standard output by default
+    #[arg(value_name = "FILE")]
+    file: Option<String>,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// Runs the command.
+pub fn run(flags: &SnapshotFlags, printer: Printer) -> Result<(), Failure> {
+    let body = WebClient::new(&flags.connect)?.get("view")?;
+    // It is kept as it came, whatever version of the view this is.
+    let view = str::from_utf8(&body).ok().filter(|it| is_object(it));
+    let Some(view) = view else {
+        return Err(Failure::Plain("error reading snapshot from tilt: not a view".to_owned()));
+    };
+    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ");
+    let text = format!("{{\"view\":{},\"createdAt\":\"{now}\"}}\n", view.trim());
+    let Some(file) = &flags.file else {
+        printer.out(&text);
+        return Ok(());
+    };
+    output_file::write(file.as_ref(), text.as_bytes()).map_err(|error| {
+        let cause = PathError::new("open", file, &error);
+        Failure::Plain(format!("error creating {file}: {cause}"))
+    })
+}
+
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Map<String, Value>>(text).is_ok()
+}

@@ -1,0 +1,58 @@
+//! Decides in which order objects are applied, and which wait for pods wins when kinds disagree.
+
+use super::object::Object;
+
+/// The kinds that others need first; all other kinds come after them.
+const FIRST: [&str; 22] = [
+    "Namespace",
+    "ResourceQuota",
+    "StorageClass",
+    "CustomResourceDefinition",
+    "MutatingWebhookConfiguration",
+    "ServiceAccount",
+    "PodSecurityPolicy",
+    "Role",
+    "ClusterRole",
+    "RoleBinding",
+    "ClusterRoleBinding",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "ConfigMap",
+    "Secret",
+    "Service",
+    "LimitRange",
+    "PriorityClass",
+    "Deployment",
+    "StatefulSet",
+    "CronJob",
+    "PodDisruptionBudget",
+];
+
+/// The place of a kind in the order of applying.
+#[must_use]
+pub fn kind_rank(kind: &str) -> usize {
+    FIRST.iter().position(|first| *first == kind).unwrap_or(FIRST.len())
+}
+
+/// Sorts objects for applying; objects of one kind keep their order.
+pub fn sort_for_apply<T: std::borrow::Borrow<Object>>(objects: &mut [T]) {
+    objects.sort_by_key(|object| kind_rank(object.borrow().kind()));
+}
+
+/// How a resource waits for its pods, strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodReadiness {
+    /// Until they are ready.
+    Wait,
+    /// Not at all.
+    Ignore,
+    /// Until they have ended well.
+    Succeeded,
+}
+
+impl PodReadiness {
+    /// The mode that wins when several apply to one resource.
+    pub fn strongest(modes: impl IntoIterator<Item = Self>) -> Option<Self> {
+        modes.into_iter().min()
+    }
+}

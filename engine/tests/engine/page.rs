@@ -1,0 +1,10 @@
+//! The page as people see it: a real engine, shown by a real browser.
+
+mod access;
+mod actions;
+mod browser;
+mod connection;
+mod logs;
+mod resources;
+mod safety;
+mod snapshots;

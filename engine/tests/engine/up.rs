@@ -1,0 +1,14 @@
+//! `engine up` as people run it: the real program on real projects, started, used, stopped and killed.
+
+mod checkouts;
+mod commands;
+mod credentials;
+mod defects;
+mod flood;
+mod kept_files;
+mod leaks;
+mod loops;
+mod names;
+mod reload;
+mod start_errors;
+mod typed;

@@ -1,0 +1,225 @@
+//! Why a resource last ran, or what it waits for: the answer to `why`.
+//!
+//! Lists of files end after [`LISTED`], with the number of those that are not listed.
+
+use std::collections::HashSet;
+
+use engine_core::{
+    World,
+    hold::{Hold, WaitsOn},
+    objects::CmdPhase,
+    reason::Reason,
+    resource::{ChangedFile, LISTED, Resource, Server, Update, UpdateId, Workload},
+    tiltfile::Tiltfile,
+};
+use engine_model::names;
+use serde_json::{Value, json};
+
+use crate::time;
+
+/// Chains are followed so far; a loop has no end.
+const MAX_DEPTH: usize = 16;
+
+/// Why a resource or a Tiltfile last ran, what it does now, and what it waits for.
+#[must_use]
+pub fn explain(world: &World, name: &str) -> Option<Value> {
+    if let Some(tiltfile) = world.tiltfile(name) {
+        return Some(explain_tiltfile(tiltfile));
+    }
+    let resource = world.resource(name)?;
+    let (workload, update) =
+        (resource.workload.as_ref(), resource.current.as_ref().or(resource.history.front()));
+    let mut causes = Causes { world, reported: HashSet::new() };
+    Some(json!({
+        "resource": name,
+        "updateStatus": resource.update_status().as_str(),
+        "runtimeStatus": resource.runtime_status().as_str(),
+        "runtimeError": resource.runtime_error,
+        "server": resource.server.as_ref().and_then(server),
+        "container": resource.container().map(|it| json!({
+            "name": it.name,
+            "status": it.status,
+            "health": it.health,
+            "startedAt": it.started.map(time::micro),
+        })),
+        "pod": workload.and_then(Workload::newest_pod).map(|it| json!({
+            "name": it.name,
+            "namespace": it.namespace,
+            "status": it.status,
+            "restarts": it.restarts(),
+            "errors": it.errors,
+            "createdAt": time::seconds(it.created),
+        })),
+        "kept": workload.map(|it| it.kept.as_slice()).unwrap_or_default(),
+        "triggerMode": resource.trigger_mode,
+        "disabled": resource.is_disabled(),
+        "running": resource.current.is_some(),
+        "lastRun": update.map(|it| causes.cause(it, 0)),
+        "pending": causes.pending(resource),
+        "hold": resource.hold.as_ref().map(|it| hold(world, it, 0)),
+    }))
+}
+
+/// Why a server does not serve: how it ended, or what its readiness probe says.
+fn server(server: &Server) -> Option<Value> {
+    match &server.phase {
+        CmdPhase::Ended { end, .. } if !server.is_stopping => Some(json!({
+            "exitCode": end.exit_code,
+            "reason": end.reason,
+            "ranForMicros": end.started.map(|it| end.finished.micros_since(it)),
+            "endedAt": time::micro(end.finished),
+            "lastLine": end.last_line,
+        })),
+        CmdPhase::Running { probe_error, .. } if !server.is_ready() => {
+            Some(json!({"probeError": probe_error}))
+        }
+        CmdPhase::New
+        | CmdPhase::Starting
+        | CmdPhase::AwaitsClick
+        | CmdPhase::Running { .. }
+        | CmdPhase::Ended { .. } => None,
+    }
+}
+
+fn explain_tiltfile(tiltfile: &Tiltfile) -> Value {
+    let run = tiltfile.current.as_ref().or(tiltfile.last.as_ref());
+    json!({
+        "resource": tiltfile.name,
+        "updateStatus": tiltfile.update_status().as_str(),
+        "lastRun": run.map(|it| json!({
+            "startedAt": time::micro(it.started),
+            "reason": it.reason.to_string(),
+            "files": it.files.iter().take(LISTED).collect::<Vec<_>>(),
+            "moreFiles": more(it.files.len(), it.n_unlisted),
+            "error": it.error,
+        })),
+        "pendingFiles": tiltfile.pending.iter().take(LISTED).collect::<Vec<_>>(),
+        "morePendingFiles": more(tiltfile.pending.len(), 0),
+    })
+}
+
+/// How many of these files are not listed, beside those that are not even remembered; null if all are.
+fn more(n_files: usize, n_unlisted: usize) -> Value {
+    let more = n_files.saturating_sub(LISTED) + n_unlisted;
+    if more > 0 { json!(more) } else { Value::Null }
+}
+
+/// Follows causes; whatever led to several things is reported once.
+struct Causes<'a> {
+    world: &'a World,
+    reported: HashSet<UpdateId>,
+}
+
+impl Causes<'_> {
+    /// Why an update ran, down to what happened outside.
+    fn cause(&mut self, update: &Update, depth: usize) -> Value {
+        self.reported.insert(update.id);
+        let mut cause = json!({
+            "update": update.id.0,
+            "startedAt": time::micro(update.started),
+            "reason": update.reason.to_string(),
+        });
+        if let Some(end) = &update.end {
+            cause["endedAt"] = json!(time::micro(end.at));
+            cause["error"] = json!(end.error);
+        }
+        if let Some(config) = &update.config {
+            cause["configFiles"] = json!(config.files.iter().take(LISTED).collect::<Vec<_>>());
+            cause["moreConfigFiles"] = more(config.files.len(), 0);
+        }
+        if !update.changes.is_empty() {
+            let listed = update.changes.iter().take(LISTED);
+            cause["files"] = listed.map(|it| self.change(it, depth)).collect();
+            cause["moreFiles"] = more(update.changes.len(), update.n_unlisted);
+        }
+        if let Some(dep) = &update.released_by
+            && depth < MAX_DEPTH
+        {
+            cause["waitedFor"] = self.resource_cause(dep, depth);
+        }
+        cause
+    }
+
+    fn resource_cause(&mut self, name: &str, depth: usize) -> Value {
+        let resource = self.world.resource(name);
+        let update = resource.and_then(|it| it.current.as_ref().or(it.history.front()));
+        let update = update.filter(|it| !self.reported.contains(&it.id));
+        json!({"resource": name, "lastRun": update.map(|it| self.cause(it, depth + 1))})
+    }
+
+    fn change(&mut self, change: &ChangedFile, depth: usize) -> Value {
+        let mut shown = json!({"path": change.path, "seenAt": time::micro(change.at)});
+        if let Some(suspect) = &change.suspect {
+            let mut during = json!({"resource": suspect.resource, "update": suspect.update.0});
+            let update = self.world.resource(&suspect.resource).and_then(|it| {
+                it.current.iter().chain(&it.history).find(|it| it.id == suspect.update)
+            });
+            let is_news = |it: &&Update| depth < MAX_DEPTH && !self.reported.contains(&it.id);
+            if let Some(update) = update.filter(is_news) {
+                during["lastRun"] = self.cause(update, depth + 1);
+            }
+            shown["during"] = during;
+        }
+        shown
+    }
+
+    /// What the next update would be for.
+    fn pending(&mut self, resource: &Resource) -> Value {
+        let reason = resource.next_reason();
+        if reason.is_empty() {
+            return Value::Null;
+        }
+        let is_due = !reason.triggers().is_empty()
+            || reason.has(Reason::INITIAL)
+            || resource.is_auto_on_change();
+        let config = resource.config_change.as_ref().map(|it| it.files.as_slice());
+        let config_files = config.map(|it| it.iter().take(LISTED).collect::<Vec<_>>());
+        let listed = resource.pending.iter().take(LISTED);
+        json!({
+            "reason": reason.to_string(),
+            "files": listed.map(|it| self.change(it, 0)).collect::<Vec<_>>(),
+            "moreFiles": more(resource.pending.iter().count(), 0),
+            "configFiles": config_files,
+            "moreConfigFiles": more(config.map_or(0, <[_]>::len), 0),
+            "since": resource.pending_since().map(time::micro),
+            "needsTrigger": !is_due,
+        })
+    }
+}
+
+/// What a resource waits for, and what that waits for.
+fn hold(world: &World, hold: &Hold, depth: usize) -> Value {
+    let on = hold.on();
+    let on = on.iter().map(|it| match it {
+        WaitsOn::Resource(name) => waits_on(world, name, depth),
+        WaitsOn::Image(name) => json!({"image": name}),
+        WaitsOn::Cluster(name) => {
+            let is_docker = *name == names::DOCKER;
+            let error = if is_docker { world.docker().error() } else { world.cluster().error() };
+            json!({"cluster": name, "error": error})
+        }
+    });
+    let mut shown = json!({"reason": hold.reason(), "on": on.collect::<Vec<_>>()});
+    if let Hold::RebuildLoop { file, .. } = hold {
+        shown["file"] = json!(file);
+    }
+    shown
+}
+
+fn waits_on(world: &World, name: &str, depth: usize) -> Value {
+    let mut shown = json!({"resource": name});
+    let Some(resource) = world.resource(name) else { return shown };
+    shown["updateStatus"] = json!(resource.update_status().as_str());
+    shown["runtimeStatus"] = json!(resource.runtime_status().as_str());
+    shown["disabled"] = json!(resource.is_disabled());
+    let never_ran = !resource.has_started_once() && !resource.is_auto_init();
+    shown["needsTrigger"] = json!(never_ran && resource.triggered.is_empty());
+    let error = resource.history.front().and_then(|it| it.end.as_ref()?.error.clone());
+    if let Some(error) = error {
+        shown["error"] = json!(error);
+    }
+    if let Some(it) = resource.hold.as_ref().filter(|_| depth < MAX_DEPTH) {
+        shown["hold"] = hold(world, it, depth + 1);
+    }
+    shown
+}
