@@ -11,6 +11,10 @@ use crate::{
     world::World,
 };
 
+/// How long a server must have run before `ci` believes that it stays, in microseconds. Without it, one that fails while
+/// it starts would pass, and one that starts well would be ended before its first line of output.
+const SERVER_SETTLES_AFTER: i64 = 250_000;
+
 /// Whether a target comes to an end by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
@@ -318,7 +322,10 @@ pub fn verdict(targets: &[Target], limits: CiLimits, started: Time, now: Time) -
     // The Tiltfile is always there; it alone says nothing.
     let is_done = waiting.is_empty() && not_ready.is_empty() && retrying.is_empty();
     if is_done && targets.len() > 1 {
-        return Verdict::Success;
+        return match targets.iter().filter_map(|it| settles_at(it, now)).max() {
+            None => Verdict::Success,
+            at => Verdict::Undecided(at),
+        };
     }
     if let Some(limit) = microseconds(limits.readiness_timeout) {
         for (target, since) in targets.iter().filter_map(unready_since) {
@@ -358,6 +365,17 @@ fn unready_since(target: &Target) -> Option<(&Target, Time)> {
         return Some((target, last_ready.or(since)?));
     }
     None
+}
+
+/// When a server that has just become ready will have run for long enough to be trusted.
+fn settles_at(target: &Target, now: Time) -> Option<Time> {
+    match target.state {
+        // A clock that has been set back says nothing.
+        TargetState::Active { since: Some(since), is_ready: true, .. } if since <= now => {
+            Some(Time(since.0.saturating_add(SERVER_SETTLES_AFTER))).filter(|it| *it > now)
+        }
+        _ => None,
+    }
 }
 
 fn summary(groups: &[(&str, &[String])]) -> String {

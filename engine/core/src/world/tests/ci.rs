@@ -66,6 +66,7 @@ fn it_succeeds_when_every_update_has_ended_and_every_server_is_ready() {
           serve b #2
         > run b
         > ready c
+        > +250
         > ci
           a:update (job): terminated None
           b:serve (server): active, ready: true
@@ -102,6 +103,41 @@ fn a_server_that_exits_fails_it() {
         > ok a
           serve a #1
         > run a
+        > exit a
+        > ci
+          a:serve (server): terminated Some("Process 7 exited with non-zero status")
+          a:update (job): terminated None
+          tiltfile:update (job): terminated None
+          Failure("Process 7 exited with non-zero status")
+    "#]]);
+}
+
+#[test]
+fn a_server_must_stay_up_for_a_moment() {
+    check(&expect![[r#"
+        > load a/serve
+          update a: Initial Build
+        > ok a
+          serve a #1
+        > run a
+        > +249
+        > ci
+          a:serve (server): active, ready: true
+          a:update (job): terminated None
+          tiltfile:update (job): terminated None
+          Undecided(Some(Time(250000)))
+        > +1
+        > ci
+          a:serve (server): active, ready: true
+          a:update (job): terminated None
+          tiltfile:update (job): terminated None
+          Success
+        > -1000
+        > ci
+          a:serve (server): active, ready: true
+          a:update (job): terminated None
+          tiltfile:update (job): terminated None
+          Success
         > exit a
         > ci
           a:serve (server): terminated Some("Process 7 exited with non-zero status")
