@@ -369,13 +369,12 @@ fn unready_since(target: &Target) -> Option<(&Target, Time)> {
 
 /// When a server that has just become ready will have run for long enough to be trusted.
 fn settles_at(target: &Target, now: Time) -> Option<Time> {
-    match target.state {
-        // A clock that has been set back says nothing.
-        TargetState::Active { since: Some(since), is_ready: true, .. } if since <= now => {
-            Some(Time(since.0.saturating_add(SERVER_SETTLES_AFTER))).filter(|it| *it > now)
-        }
-        _ => None,
-    }
+    let TargetState::Active { since: Some(since), is_ready: true, .. } = target.state else {
+        return None;
+    };
+    let settled = Time(since.0.saturating_add(SERVER_SETTLES_AFTER));
+    // A clock that has been set back says nothing.
+    (since <= now && settled > now).then_some(settled)
 }
 
 fn summary(groups: &[(&str, &[String])]) -> String {
