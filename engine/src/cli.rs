@@ -9,7 +9,7 @@ use engine_cli::{
     FAILURE, Failure, Printer, api_resources, apply, args,
     command_line::{self, COMPLETE, COMPLETE_NO_DESC, Line, LineError, PROGRAM, UsageError},
     completion, connect, create, delete, describe, edit, enable, explain, get, logs, open, patch,
-    shell, small, stop, tree_view, trigger, usage, values, wait, why,
+    shell, small, status, stop, tree_view, trigger, usage, values, wait, why,
 };
 
 mod audit;
@@ -136,6 +136,8 @@ enum Command {
         #[command(subcommand)]
         command: snapshot::SnapshotCommand,
     },
+    #[command(alias = "ps")]
+    Status(status::StatusFlags),
     Stop(stop::StopFlags),
     Trigger(trigger::TriggerFlags),
     Wait(wait::WaitFlags),
@@ -275,6 +277,7 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
         Command::Up(flags) => return finished(up::run(&flags, global, printer), printer),
         Command::Patch(flags) => patch::run(&flags, printer),
         Command::Snapshot { command } => snapshot::run(&command, printer),
+        Command::Status(flags) => return finished(status::run(&flags, printer), printer),
         Command::Stop(flags) => stop::run(&flags, printer),
         Command::Trigger(flags) => trigger::run(&flags, printer),
         Command::Wait(flags) => wait::run(&flags, printer),

@@ -4,8 +4,6 @@
 //! that the loop takes after the action; everything else arrives as a [`Message`] later. Drivers read the world to see what
 //! an action is about, and never change it.
 
-use std::sync::Arc;
-
 use builtins::Evaluation;
 use engine_core::{
     Action, Event, World,
@@ -175,7 +173,7 @@ impl Drivers {
                 self.start_update(world, id, &resource, (reason, &files), is_full_rebuild);
             }
             Action::CancelUpdate { id, resource } => {
-                self.commands.stop(&CommandKey::Update(id, Arc::clone(&resource)));
+                self.commands.stop(&CommandKey::Update(id, resource.clone()));
                 self.cancel_deploy(id, &resource);
             }
             Action::ListFiles { resource, live_update, roots, ignores } => {
@@ -312,7 +310,7 @@ pub(crate) fn batch_event(world: &World, batch: Batch) -> Event {
         BatchKind::Early { files } => {
             let files = files.iter().map(|it| it.as_path().into()).collect();
             let roots = found_at(world.sync_roots(&target));
-            return Event::FilesChanging { target: target.into(), files, roots };
+            return Event::FilesChanging { target, files, roots };
         }
         BatchKind::Started => WatchEvent::Started,
         BatchKind::Failed { message } => WatchEvent::Failed { message },

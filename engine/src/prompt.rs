@@ -1,4 +1,4 @@
-//! The prompt of `up` on a terminal: a menu, keys, and one line that says how things are.
+//! The prompt of `up` on a terminal: a menu, keys, and below it how everything is doing, live.
 
 use std::{
     future::pending,
@@ -7,34 +7,42 @@ use std::{
     time::Duration,
 };
 
-use engine_cli::browser;
+use engine_cli::{browser, is_tilt, program};
 use tokio::{
     sync::{mpsc, watch},
-    task::JoinHandle,
+    task::{self, JoinHandle},
 };
 
 use crate::{
     logs::{Checkpoint, Filter, LogStore, TerminalStream},
+    runtime::ReasonTable,
     server::PageAddress,
 };
 
 mod render;
+mod screen;
 mod tty;
 
-pub use render::{Menu, Status};
+pub use render::Menu;
 pub use tty::restore;
 
+use screen::Screen;
 use tty::KeyReader;
+
+/// How long a stream may take to print what was logged before it was hidden.
+const LAST_LINES: Duration = Duration::from_millis(500);
 
 /// Something that somebody asks for by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// Open the web page.
     OpenBrowser,
-    /// Show the log instead of the prompt.
+    /// Show the log, or hide it again.
     Stream,
-    /// Show the full-screen view instead of the prompt.
+    /// Show the full-screen view of Tilt instead.
     Legacy,
+    /// Show what keys there are.
+    Help,
 }
 
 impl Key {
@@ -45,6 +53,7 @@ impl Key {
             b' ' => Some(Self::OpenBrowser),
             b's' => Some(Self::Stream),
             b't' | b'h' => Some(Self::Legacy),
+            b'?' => Some(Self::Help),
             _ => None,
         }
     }
@@ -55,10 +64,9 @@ pub struct Prompt<W: Write> {
     keys: mpsc::Receiver<Key>,
     /// Reads the keys; owned so that the terminal is restored with it.
     _reader: Option<KeyReader>,
-    status: Option<watch::Receiver<Status>>,
-    /// Whether the line with the status can be painted over.
-    is_live: bool,
-    out: W,
+    reasons: watch::Receiver<ReasonTable>,
+    is_colored: bool,
+    screen: Screen<W>,
 }
 
 impl Prompt<io::Stdout> {
@@ -66,12 +74,14 @@ impl Prompt<io::Stdout> {
     ///
     /// # Errors
     /// If there is no terminal.
-    pub fn open(menu: &Menu, status: Option<watch::Receiver<Status>>) -> io::Result<Self> {
+    pub fn open(menu: &Menu, reasons: watch::Receiver<ReasonTable>) -> io::Result<Self> {
         let (reader, keys) = KeyReader::read()?;
         let is_live = io::stdout().is_terminal() && !is_dumb();
-        let mut prompt = Self { keys, _reader: Some(reader), status, is_live, out: io::stdout() };
         let is_colored = is_live && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
-        prompt.show(menu, is_colored);
+        let screen = Screen::new(io::stdout(), is_live);
+        let mut prompt = Self { keys, _reader: Some(reader), reasons, is_colored, screen };
+        prompt.print(&menu.render(is_colored, is_tilt()));
+        prompt.paint();
         Ok(prompt)
     }
 }
@@ -81,20 +91,11 @@ fn is_dumb() -> bool {
 }
 
 impl<W: Write> Prompt<W> {
-    fn show(&mut self, menu: &Menu, is_colored: bool) {
-        self.print(&menu.render(is_colored));
-        self.paint();
-    }
-
     /// The next key that stands for something; nothing if no more keys can be read.
     pub async fn next(&mut self) -> Option<Key> {
         loop {
             let changed = async {
-                let changed = match &mut self.status {
-                    Some(status) => status.changed().await.is_ok(),
-                    None => false,
-                };
-                if !changed {
+                if self.reasons.changed().await.is_err() {
                     // Nothing changes anymore.
                     pending().await
                 }
@@ -106,38 +107,23 @@ impl<W: Write> Prompt<W> {
         }
     }
 
-    /// Prints a line above the status.
+    /// Prints a line above the block.
     pub fn say(&mut self, line: &str) {
-        self.clear();
         self.print(&format!("{line}\n"));
-        self.paint();
     }
 
     fn paint(&mut self) {
-        let Some(status) = self.status.as_mut().filter(|_| self.is_live) else { return };
-        let line = status.borrow_and_update().render();
-        self.print(&format!("\r\x1b[K{line}"));
-    }
-
-    fn clear(&mut self) {
-        if self.is_live && self.status.is_some() {
-            self.print("\r\x1b[K");
-        }
+        let block = render::block(&self.reasons.borrow_and_update(), program(), self.is_colored);
+        self.screen.set_block(block);
     }
 
     fn print(&mut self, text: &str) {
         // A terminal that is gone needs no text.
-        let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
+        let _ = self.screen.write_all(text.as_bytes());
     }
 }
 
-impl<W: Write> Drop for Prompt<W> {
-    fn drop(&mut self) {
-        self.clear();
-    }
-}
-
-/// A prompt beside a running engine, which becomes a stream of the log when somebody asks for it.
+/// A prompt beside a running engine, which shows the log as well while somebody wants that.
 #[derive(Debug)]
 pub struct Running {
     task: JoinHandle<()>,
@@ -153,9 +139,9 @@ impl Running {
         logs: &LogStore,
         filter: Filter,
         menu: &Menu,
-        status: Option<watch::Receiver<Status>>,
+        reasons: watch::Receiver<ReasonTable>,
     ) -> io::Result<Self> {
-        let prompt = Prompt::open(menu, status)?;
+        let prompt = Prompt::open(menu, reasons)?;
         let stream = Arc::new(Mutex::new(None));
         let page = menu.page.clone();
         let task = tokio::spawn(answer(prompt, page, logs.clone(), filter, Arc::clone(&stream)));
@@ -164,11 +150,11 @@ impl Running {
 
     /// Leaves the terminal as it was; a stream prints the rest first, if that takes no longer than this.
     pub async fn finish(self, patience: Duration) {
+        let stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let _ = stream.map(|it| it.finish(patience));
         self.task.abort();
         // Only a prompt that is dropped has restored the terminal.
         let _ = self.task.await;
-        let stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let _ = stream.map(|it| it.finish(patience));
     }
 }
 
@@ -179,6 +165,7 @@ async fn answer(
     filter: Filter,
     stream: Arc<Mutex<Option<TerminalStream>>>,
 ) {
+    let mut shown_until = Checkpoint(0);
     while let Some(key) = prompt.next().await {
         match (key, &page) {
             (Key::OpenBrowser, Some(page)) => {
@@ -192,11 +179,18 @@ async fn answer(
             (Key::Legacy, _) => {
                 prompt.say("There is no legacy terminal mode; (s) streams logs.");
             }
+            (Key::Help, _) => prompt.print(&render::help(program())),
             (Key::Stream, _) => {
-                drop(prompt);
-                let started = TerminalStream::start(&logs, Checkpoint(0), filter, io::stdout());
-                *stream.lock().unwrap_or_else(PoisonError::into_inner) = started.ok();
-                return;
+                let shown = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(shown) = shown {
+                    let finished = task::spawn_blocking(move || shown.finish(LAST_LINES)).await;
+                    shown_until = finished.ok().flatten().unwrap_or(shown_until);
+                    prompt.say("The log is hidden; (s) shows it again.");
+                } else {
+                    let out = prompt.screen.clone();
+                    let started = TerminalStream::start(&logs, shown_until, filter.clone(), out);
+                    *stream.lock().unwrap_or_else(PoisonError::into_inner) = started.ok();
+                }
             }
         }
     }

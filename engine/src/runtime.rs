@@ -10,18 +10,22 @@ use std::{
 
 use engine_api::{Change, Lagged, Store};
 use engine_core::{
-    Action, Effects, Event, LineKind, LogLine, World, reason::Reason, resource::ResourceName,
-    session::Verdict, tiltfile,
+    Action, Effects, Event, LineKind, LogLine, World, hold::Hold, reason::Reason as BuildReason,
+    resource::ResourceName, session::Verdict, tiltfile,
 };
 use engine_model::{FilePath, Kind, ObjectId, names};
-use engine_view::{dump, explain::explain, graph::graph};
-use tokio::sync::{mpsc, watch};
+use engine_view::{
+    dump,
+    explain::explain,
+    graph::graph,
+    reason::{Reason, reason},
+};
+use tokio::sync::mpsc;
 
 use crate::{
     clock,
     drivers::{self, Drivers, Message, tiltfiles::StartLoad},
     logs::{Fields, Level, LogStore},
-    prompt,
     usage::Usage,
     watch::{Batch, Batches},
 };
@@ -32,6 +36,7 @@ pub mod handle;
 mod load;
 mod objects;
 mod publish;
+pub mod reasons;
 mod requests;
 mod settings;
 #[cfg(test)]
@@ -40,6 +45,7 @@ mod watchdog;
 
 pub use engine_core::TriggerRefused;
 pub use handle::{Handle, Request};
+pub use reasons::{ReasonTable, Reasons};
 pub use settings::{Mode, Settings};
 
 use load::Declared;
@@ -70,14 +76,19 @@ pub struct Runtime {
     broken: Option<&'static str>,
     events: VecDeque<Event>,
     is_stepping: bool,
-    counts: watch::Sender<prompt::Status>,
+    reasons: Reasons,
     watchdog: watchdog::Watchdog,
 }
 
 impl Runtime {
     /// An engine that has not started anything yet, and where its work reports.
     #[must_use]
-    pub fn new(settings: Settings, store: Store, logs: LogStore) -> (Self, Inbox) {
+    pub fn new(
+        settings: Settings,
+        store: Store,
+        logs: LogStore,
+        reasons: Reasons,
+    ) -> (Self, Inbox) {
         let world = engine_core::Settings {
             has_live_updates: settings.mode != Mode::Ci,
             ci_started: (settings.mode == Mode::Ci).then_some(settings.started),
@@ -98,7 +109,7 @@ impl Runtime {
             broken: None,
             events: VecDeque::new(),
             is_stepping: false,
-            counts: watch::Sender::default(),
+            reasons,
             watchdog: watchdog::Watchdog::default(),
         };
         (runtime, Inbox { messages: inbox })
@@ -179,12 +190,6 @@ impl Runtime {
         is_clean
     }
 
-    /// How many resources do well, as it changes.
-    #[must_use]
-    pub fn counts(&self) -> watch::Receiver<prompt::Status> {
-        self.counts.subscribe()
-    }
-
     /// The settings it was started with.
     #[must_use]
     pub fn settings(&self) -> &Settings {
@@ -249,7 +254,7 @@ impl Runtime {
             Request::Trigger { resource, reason, with_deps, reply } => {
                 let triggered = self.world.to_trigger(&resource, with_deps);
                 if triggered.is_ok() {
-                    let (resource, reason) = (resource.into(), Reason(reason).triggers());
+                    let (resource, reason) = (resource.into(), BuildReason(reason).triggers());
                     self.step(Event::Triggered { resource, reason, with_deps });
                 }
                 let _ = reply.send(triggered);
@@ -302,10 +307,10 @@ impl Runtime {
             self.write(lines);
             for id in changed {
                 // Resources are many and change often, so they are published later, together.
-                if id.kind == Kind::UiResource {
-                    self.publisher.mark(id.name.as_str().into());
-                } else {
-                    self.publish_object(&id);
+                match id.kind {
+                    Kind::UiResource => self.publisher.mark(id.name.as_str().into()),
+                    Kind::Cluster => self.publish_cluster(&id),
+                    _ => self.publish_object(&id),
                 }
             }
             for action in actions {
@@ -313,6 +318,16 @@ impl Runtime {
             }
         }
         self.is_stepping = false;
+    }
+
+    /// Publishes a cluster, and what waits for it: why it does may have changed.
+    fn publish_cluster(&mut self, id: &ObjectId) {
+        self.publish_object(id);
+        for resource in self.world.resources() {
+            if matches!(resource.hold, Some(Hold::WaitingForCluster(_))) {
+                self.publisher.mark(resource.name.clone());
+            }
+        }
     }
 
     /// Writes what a step says to the log.
@@ -348,6 +363,7 @@ impl Runtime {
             Action::Removed { resource } => {
                 self.drivers.commands.clear(&resource);
                 self.publisher.forget(&resource);
+                self.reasons.publish([(resource.to_string(), None)]);
             }
             Action::Object(action) => self.act_for_object(action),
             action => self.drivers.act(&self.world, action),
@@ -387,12 +403,15 @@ impl Runtime {
 
     fn publish_resources(&mut self) {
         let now = clock::now();
-        for name in self.publisher.take_dirty() {
-            self.publisher.publish_resource(&self.world, &name, now);
+        let dirty = self.publisher.take_dirty();
+        for name in &dirty {
+            self.publisher.publish_resource(&self.world, name, now);
         }
         self.publisher.publish_queue(&self.world);
-        let counts = publish::count(&self.world);
-        self.counts.send_if_modified(|it| std::mem::replace(it, counts) != counts);
+        let (scrubber, program) = (self.drivers.logs.scrubber(), engine_cli::program());
+        let present = |it: Reason| it.presented(program, |it| scrubber.scrub(it).into_owned());
+        let reasons = dirty.iter().map(|it| (it.to_string(), reason(&self.world, it).map(present)));
+        self.reasons.publish(reasons);
     }
 
     fn publish_session(&mut self, verdict: Option<&str>) {

@@ -13,6 +13,7 @@ use std::{
     time::SystemTime,
 };
 
+use engine_model::TargetId;
 pub use engine_model::WatchTarget as Target;
 
 use self::{source::Intake, worker::Worker};
@@ -37,7 +38,7 @@ mod worker;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     /// The id of the target.
-    pub target: String,
+    pub target: TargetId,
     /// When the batch was closed.
     pub at: SystemTime,
     /// What there is to tell.
@@ -88,7 +89,7 @@ enum Message {
     /// The targets changed.
     Set(Vec<Target>),
     /// An update of a target began or ended.
-    Updating(String, bool),
+    Updating(TargetId, bool),
     /// The end.
     Stop,
 }
@@ -132,8 +133,8 @@ impl Watcher {
 
     /// Tells that an update of a target begins or ends, so that files which the update writes
     /// without changing them do not cause the next one.
-    pub fn updating(&self, id: &str, is_updating: bool) {
-        self.tell(Message::Updating(id.to_owned(), is_updating));
+    pub fn updating(&self, id: &TargetId, is_updating: bool) {
+        self.tell(Message::Updating(id.clone(), is_updating));
     }
 
     fn tell(&self, message: Message) {

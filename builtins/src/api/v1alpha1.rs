@@ -37,7 +37,7 @@ fn short_name(function: &str) -> &str {
 
 /// `v1alpha1.NAME(...)` for a nested spec: a frozen dict that is known to fit.
 fn make_spec<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
-    let spec = Spec::named(short_name(args.function)).expect("it is registered for specs");
+    let spec = Spec::named(short_name(args.function));
     let fields: Vec<_> = spec.fields.iter().filter(|it| it.place != Place::DictOnly).collect();
     let names: Vec<String> = fields.iter().map(|it| format!("{}?", it.name)).collect();
     let mut values = vec![None::<Value<'v>>; fields.len()];
@@ -73,7 +73,7 @@ fn go_type(function: &str) -> String {
 
 /// `v1alpha1.NAME(name, labels, annotations, ...)`: registers an object.
 fn declare_object<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
-    let object = Object::named(short_name(args.function)).expect("it is registered for objects");
+    let object = Object::named(short_name(args.function));
     let mut name = String::new();
     let [mut labels, mut annotations] = [const { StrMap(Json::Null) }; 2];
     let names: Vec<String> = object.fields.iter().map(|it| format!("{}?", it.name)).collect();
@@ -87,7 +87,7 @@ fn declare_object<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalR
 
     let session = Session::of(eval);
     let given = fields.into_iter().map(|it| it.json).collect();
-    let body = unpack::emit(object.fields, given, session);
+    let body = unpack::emit(&object.fields, given, session);
     let errors = (object.validate)(&body);
     if let Some(message) = aggregate(errors) {
         return Err(raise(message));

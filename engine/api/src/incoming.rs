@@ -10,7 +10,7 @@ use super::{
     managed::Applied,
     object::keyed,
     patch::Patch,
-    schema::meta::OBJECT_META,
+    schema::Type,
     store::{BUTTON_HASH, button_hash},
     validate,
 };
@@ -143,7 +143,7 @@ impl Incoming {
                     parts.data = data(kind, value)?;
                     continue;
                 }
-                "metadata" => (Some(&OBJECT_META), &mut parts.metadata),
+                "metadata" => (Type::named("ObjectMeta"), &mut parts.metadata),
                 "spec" => (kind.spec(), &mut parts.spec),
                 "status" => (kind.status(), &mut parts.status),
                 _ => (None, &mut parts.metadata),

@@ -1,15 +1,10 @@
 //! The fields of every kind: their names, types and documentation.
 //!
-//! One table serves decoding, printing, `OpenAPI` and `explain`.
+//! One table, `schema/types.txt`, serves decoding, printing, `OpenAPI` and `explain`.
+
+use std::{collections::HashMap, mem, sync::LazyLock};
 
 use serde_json::{Map, Value, json};
-
-pub mod docker;
-pub mod kubernetes;
-pub mod local;
-pub mod meta;
-pub mod shared;
-pub mod ui;
 
 /// A structure.
 #[derive(Debug)]
@@ -87,26 +82,29 @@ pub enum Ty {
     Any,
 }
 
-macro_rules! schema {
-    ($($id:ident: $name:literal, $doc:literal { $($presence:ident $field:literal: $ty:expr, $field_doc:literal;)* })*) => {
-        $(
-            #[doc = $doc]
-            pub static $id: $crate::schema::Type = $crate::schema::Type {
-                name: $name,
-                doc: $doc,
-                fields: &[$($crate::schema::Field {
-                    name: $field,
-                    presence: $crate::schema::Presence::$presence,
-                    ty: $ty,
-                    doc: $field_doc,
-                }),*],
-            };
-        )*
-    };
-}
-use schema;
+/// All types by name, read from the end of the table: a type refers only to types further down.
+static TYPES: LazyLock<HashMap<&str, &Type>> = LazyLock::new(|| {
+    let mut types = HashMap::new();
+    let mut fields = Vec::new();
+    for line in include_str!("schema/types.txt").lines().rev().filter(|it| !it.starts_with('#')) {
+        if let Some(field) = line.strip_prefix("  ") {
+            fields.push(Field::read(field, &types));
+        } else if let Some((name, doc)) = line.split_once(' ') {
+            fields.reverse();
+            let fields = mem::take(&mut fields).leak();
+            types.insert(name, &*Box::leak(Box::new(Type { name, doc, fields })));
+        }
+    }
+    types
+});
 
 impl Type {
+    /// The type of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TYPES.get(name).copied()
+    }
+
     /// The field of this name.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&'static Field> {
@@ -127,6 +125,19 @@ impl Type {
 }
 
 impl Field {
+    fn read(line: &'static str, types: &HashMap<&str, &'static Type>) -> Self {
+        let (name, rest) = line.split_once(' ').expect("a field has a type");
+        let (ty, doc) = rest.split_once(' ').expect("a field has a meaning");
+        let (name, presence) = if let Some(name) = name.strip_suffix('!') {
+            (name, Presence::Required)
+        } else if let Some(name) = name.strip_suffix('+') {
+            (name, Presence::Shown)
+        } else {
+            (name, Presence::Optional)
+        };
+        Self { name, presence, ty: Ty::read(ty, types), doc }
+    }
+
     /// How the field is printed if it is missing.
     #[must_use]
     pub fn missing(&self) -> Option<Value> {
@@ -153,24 +164,76 @@ impl Field {
     }
 }
 
+impl Ty {
+    fn read(word: &str, types: &HashMap<&str, &'static Type>) -> Self {
+        let nested = |name| *types.get(name).expect("a type refers to types further down");
+        match word {
+            "string" => Self::Str,
+            "*string" => Self::StrPtr,
+            "bool" => Self::Bool,
+            "int32" => Self::Int32,
+            "int64" => Self::Int64,
+            "time" => Self::Time,
+            "*time" => Self::TimePtr,
+            "microtime" => Self::MicroTime,
+            "*microtime" => Self::MicroTimePtr,
+            "duration" => Self::Duration,
+            "*duration" => Self::DurationPtr,
+            "[]string" => Self::Strings,
+            "[]int32" => Self::Ints,
+            "map" => Self::Map,
+            "any" => Self::Any,
+            _ => match (word.strip_prefix('*'), word.strip_prefix("[]")) {
+                (Some(name), _) => Self::Ptr(nested(name)),
+                (_, Some(name)) => Self::List(nested(name)),
+                _ => Self::Struct(nested(word)),
+            },
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::{Kind, KindSchema};
+
+    #[test]
+    fn every_line_of_the_table_is_a_type_or_a_field() {
+        let lines = include_str!("schema/types.txt").lines();
+        let lines = lines.filter(|it| !it.is_empty() && !it.starts_with('#')).count();
+        assert_eq!(TYPES.values().map(|it| 1 + it.fields.len()).sum::<usize>(), lines);
+    }
+
+    #[test]
+    fn every_type_belongs_to_a_kind_or_to_metadata() {
+        fn reach(ty: &'static Type, names: &mut BTreeSet<&'static str>) {
+            names.insert(ty.name);
+            ty.fields.iter().filter_map(Field::nested).for_each(|it| reach(it, names));
+        }
+        let metas = ["ObjectMeta", "ListMeta"].map(Type::named);
+        let kinds = Kind::ALL.into_iter().flat_map(|it| [it.spec(), it.status()]);
+        let mut reached = BTreeSet::new();
+        metas.into_iter().chain(kinds).flatten().for_each(|it| reach(it, &mut reached));
+        assert_eq!(reached, TYPES.keys().copied().collect());
+    }
 
     #[test]
     fn an_empty_structure_shows_what_is_never_left_out() {
-        assert_eq!(
-            kubernetes::KUBERNETES_APPLY_SPEC.zero(),
-            json!({"timeout": "0s", "cluster": ""})
-        );
-        assert_eq!(
-            ui::UI_RESOURCE_STATUS.zero(),
-            json!({
-                "lastDeployTime": null,
-                "pendingBuildSince": null,
-                "disableStatus": {"enabledCount": 0, "disabledCount": 0, "state": "", "sources": null},
-            })
-        );
-        assert_eq!(local::CMD_STATUS.zero(), json!({}));
+        for (name, expected) in [
+            ("KubernetesApplySpec", json!({"timeout": "0s", "cluster": ""})),
+            (
+                "UIResourceStatus",
+                json!({
+                    "lastDeployTime": null,
+                    "pendingBuildSince": null,
+                    "disableStatus": {"enabledCount": 0, "disabledCount": 0, "state": "", "sources": null},
+                }),
+            ),
+            ("CmdStatus", json!({})),
+        ] {
+            assert_eq!(Type::named(name).map(Type::zero), Some(expected), "{name}");
+        }
     }
 }

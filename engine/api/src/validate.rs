@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine_formats::v1alpha1;
+use engine_formats::{golang::label, v1alpha1};
 use serde_json::{Map, Value, json};
 
 use super::{Kind, error::FieldError};
@@ -53,19 +53,7 @@ pub(super) fn fill_in(kind: Kind, spec: &mut Fields) {
 
 /// What is wrong with a name that is to be part of a path.
 pub(super) fn name(name: &str) -> Vec<FieldError> {
-    let invalid = |detail: &str| FieldError::invalid("metadata.name", &json!(name), detail);
-    match name {
-        "." => vec![invalid("may not be '.'")],
-        ".." => vec![invalid("may not be '..'")],
-        _ => {
-            let signs = [('/', "may not contain '/'"), ('%', "may not contain '%'")];
-            signs
-                .iter()
-                .filter(|(sign, _)| name.contains(*sign))
-                .map(|(_, detail)| invalid(detail))
-                .collect()
-        }
-    }
+    invalid("metadata.name", name, &label::path_segment_errors(name))
 }
 
 /// What is wrong with labels and annotations.
@@ -127,19 +115,7 @@ fn owners(metadata: &Fields) -> Vec<FieldError> {
 
 /// What is wrong with the value of a label.
 pub(super) fn label_value(field: &str, value: &str) -> Vec<FieldError> {
-    let invalid = |detail: &str| FieldError::invalid(field, &json!(value), detail);
-    let mut errors = Vec::new();
-    if value.len() > 63 {
-        errors.push(invalid("must be no more than 63 bytes"));
-    }
-    if !value.is_empty() && !is_word(value) {
-        errors.push(invalid(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
-             start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used \
-             for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
-        ));
-    }
-    errors
+    invalid(field, value, &label::label_value_errors(value))
 }
 
 /// What is wrong with the finalizers of an object that is being deleted: none may be added.
@@ -159,53 +135,11 @@ pub(super) fn new_finalizers(old: &Value, metadata: &Fields) -> Option<FieldErro
 
 /// A name with an optional prefix, as labels have.
 pub(super) fn qualified_name(field: &str, key: &str) -> Vec<FieldError> {
-    let invalid = |detail: &str| FieldError::invalid(field, &json!(key), detail);
-    if key.matches('/').count() > 1 {
-        return vec![invalid(
-            "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with \
-             an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
-             '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. \
-             'example.com/MyName')",
-        )];
-    }
-    let (prefix, name) =
-        key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    let mut errors = Vec::new();
-    match prefix {
-        Some("") => errors.push(invalid("prefix part must be non-empty")),
-        Some(prefix)
-            if !prefix
-                .split('.')
-                .all(|it| is_word(it) && it.to_ascii_lowercase() == it && !it.contains('_')) =>
-        {
-            errors.push(invalid(
-                "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or \
-                 '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for \
-                 validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-            ));
-        }
-        _ => {}
-    }
-    if name.is_empty() {
-        errors.push(invalid("name part must be non-empty"));
-    } else if name.len() > 63 {
-        errors.push(invalid("name part must be no more than 63 bytes"));
-    }
-    if !is_word(name) {
-        errors.push(invalid(
-            "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
-             alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
-             '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
-        ));
-    }
-    errors
+    invalid(field, key, &label::qualified_name_errors(key))
 }
 
-fn is_word(text: &str) -> bool {
-    let edge = |c: Option<char>| c.is_some_and(|it| it.is_ascii_alphanumeric());
-    edge(text.chars().next())
-        && edge(text.chars().last())
-        && text.chars().all(|it| it.is_ascii_alphanumeric() || "-_.".contains(it))
+fn invalid(field: &str, value: &str, problems: &[String]) -> Vec<FieldError> {
+    problems.iter().map(|it| FieldError::invalid(field, &json!(value), it)).collect()
 }
 
 fn port_forward(spec: &Fields) -> Vec<FieldError> {

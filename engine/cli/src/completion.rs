@@ -193,9 +193,8 @@ impl<'a> Line<'a> {
     /// Resources, types, or names of objects, whatever the command is about.
     fn subjects(&self, last: &str) -> (Vec<String>, u8) {
         match self.path.last().copied().unwrap_or_default() {
-            "trigger" | "enable" | "disable" | "logs" | "why" | "args" | "shell" | "tree-view" => {
-                (self.names(Kind::UiResource), NO_FILES)
-            }
+            "trigger" | "enable" | "disable" | "logs" | "status" | "why" | "args" | "shell"
+            | "tree-view" => (self.names(Kind::UiResource), NO_FILES),
             "get" | "describe" | "wait" | "delete" | "patch" | "edit" | "explain" => {
                 (self.objects(last), NO_FILES)
             }

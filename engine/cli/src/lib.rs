@@ -31,12 +31,14 @@ mod output;
 pub mod output_file;
 pub mod patch;
 mod printer;
+mod program;
 mod resource_type;
 mod selection;
 pub mod shell;
 mod shell_words;
 pub mod small;
 pub mod snapshot;
+pub mod status;
 pub mod stop;
 pub mod tree_view;
 pub mod trigger;
@@ -44,10 +46,12 @@ pub mod usage;
 mod validation;
 pub mod values;
 pub mod wait;
+mod when;
 pub mod why;
 
 pub use failure::{Failure, Status, Unreachable};
 pub use printer::Printer;
+pub use program::{is_tilt, program};
 
 /// Exit code for problems outside the Tiltfile.
 pub const FAILURE: u8 = 1;

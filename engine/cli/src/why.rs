@@ -9,6 +9,7 @@ use super::{
     client::{WebClient, escape},
     connect::ConnectFlags,
     failure::Failure,
+    when,
 };
 
 /// Say why a resource last ran, or what it waits for.
@@ -129,7 +130,10 @@ impl Outline {
     fn run(&mut self, depth: usize, verb: &str, run: &Value) {
         let error = run["error"].as_str().map_or(String::new(), |it| format!(", and failed: {it}"));
         let reason = str_of(&run["reason"]);
-        self.line(depth, &format!("{verb} {}: {reason}{error}", str_of(&run["startedAt"])));
+        self.line(
+            depth,
+            &format!("{verb} {}: {reason}{error}", when::when(str_of(&run["startedAt"]))),
+        );
         self.causes(depth + 1, run);
     }
 

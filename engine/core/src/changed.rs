@@ -2,14 +2,14 @@
 //!
 //! Finding one takes as long among a hundred thousand as among ten.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
-use engine_model::FilePath;
+use engine_model::{FilePath, TargetId};
 
 use crate::resource::{ChangedFile, Suspect};
 
 /// Which file, and for which part of a resource.
-type Key = (FilePath, Arc<str>);
+type Key = (FilePath, TargetId);
 
 /// Changed files of a resource.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ impl ChangedFiles {
     /// less for a loop.
     pub(crate) fn add(&mut self, change: ChangedFile) {
         work::count();
-        let key = (change.path.clone(), Arc::clone(&change.target));
+        let key = (change.path.clone(), change.target.clone());
         if let Some(&at) = self.places.get(&key) {
             let known = &mut self.list[at];
             known.at = change.at;

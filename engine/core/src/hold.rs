@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine_model::FilePath;
+use engine_model::{FilePath, ImageName};
 
 use crate::resource::ResourceName;
 
@@ -18,7 +18,7 @@ pub enum Hold {
     /// Objects that belong to no workload are being deployed.
     WaitingForUncategorized(ResourceName),
     /// An image of it is being built for another resource.
-    BuildingComponent(Vec<Arc<str>>),
+    BuildingComponent(Vec<ImageName>),
     /// Dependencies have never been ready.
     WaitingForDeps(Arc<[ResourceName]>),
     /// The cluster cannot be used.
@@ -40,7 +40,7 @@ pub enum WaitsOn {
     /// A resource.
     Resource(ResourceName),
     /// An image.
-    Image(Arc<str>),
+    Image(ImageName),
     /// A cluster.
     Cluster(&'static str),
 }
@@ -65,14 +65,14 @@ impl Hold {
     /// What it waits for.
     #[must_use]
     pub fn on(&self) -> Vec<WaitsOn> {
-        let resource = |it: &ResourceName| WaitsOn::Resource(Arc::clone(it));
+        let resource = |it: &ResourceName| WaitsOn::Resource(it.clone());
         match self {
             Self::WaitingForLocal(name)
             | Self::WaitingForUncategorized(name)
             | Self::RebuildLoop { during: name, .. } => vec![resource(name)],
             Self::Unparallelizable | Self::WaitingForDeploy => Vec::new(),
             Self::BuildingComponent(images) => {
-                images.iter().map(|it| WaitsOn::Image(Arc::clone(it))).collect()
+                images.iter().map(|it| WaitsOn::Image(it.clone())).collect()
             }
             Self::TiltfileReload(names) | Self::WaitingForDeps(names) => {
                 names.iter().map(resource).collect()

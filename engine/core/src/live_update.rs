@@ -25,7 +25,7 @@ use std::{
     sync::Arc,
 };
 
-use engine_model::{FilePath, IgnoreDef};
+use engine_model::{FilePath, IgnoreDef, TargetId};
 
 pub use container::{Container, ContainerState, ContainerStatus, Observed, Waiting};
 pub use definition::{Definition, Selector, UpdateMode};
@@ -69,7 +69,7 @@ pub struct LiveUpdate {
     is_triggered: bool,
     /// Whether an update was canceled, so that nothing is copied before the next one.
     is_held: bool,
-    sources: BTreeMap<Arc<str>, Source>,
+    sources: BTreeMap<TargetId, Source>,
     /// What was found at the local paths of its sync steps when somebody last looked.
     roots: Roots,
     ahead: Ahead,
@@ -151,7 +151,7 @@ impl LiveUpdate {
     }
 
     /// Whether it is for files of a target.
-    pub(crate) fn has_source(&self, target: &str) -> bool {
+    pub(crate) fn has_source(&self, target: &TargetId) -> bool {
         self.sources.contains_key(target)
     }
 
@@ -185,27 +185,27 @@ impl LiveUpdate {
     /// Paths of a source have changed.
     pub fn files_changed(
         &mut self,
-        source: &Arc<str>,
+        source: &TargetId,
         at: Time,
         files: impl IntoIterator<Item = (FilePath, Found)>,
     ) {
         self.ahead.clear();
         self.last_mark.0 += 1;
         let mark = self.last_mark;
-        let source = self.sources.entry(Arc::clone(source)).or_default();
+        let source = self.sources.entry(source.clone()).or_default();
         let change = |found| Change { mark, at, found, is_in_image: false };
         source.changes.extend(files.into_iter().map(|(it, found)| (it, change(found))));
     }
 
     /// The current image of a source has all changes from before this time, when its build began.
-    pub fn image_built(&mut self, source: &Arc<str>, began: Time) {
+    pub fn image_built(&mut self, source: &TargetId, began: Time) {
         self.is_held = false;
-        self.sources.entry(Arc::clone(source)).or_default().built = Some(began);
+        self.sources.entry(source.clone()).or_default().built = Some(began);
     }
 
     /// The current image of a source is one that was built earlier: when somebody looked, its inputs were as they
     /// were then. Only containers that files were copied into since may lack changes from before.
-    pub fn image_kept(&mut self, source: &Arc<str>, looked: Time, now: Time) {
+    pub fn image_kept(&mut self, source: &TargetId, looked: Time, now: Time) {
         self.is_held = false;
         let changes =
             self.sources.get_mut(source).into_iter().flat_map(|it| it.changes.values_mut());

@@ -1,6 +1,6 @@
 //! What would happen, without letting it: the first run of a Tiltfile, and the effect of another load.
 
-use std::{collections::HashSet, sync::Arc};
+use std::collections::HashSet;
 
 use engine_model::Manifest;
 
@@ -47,7 +47,7 @@ pub fn first_run(loaded: Loaded) -> FirstRun {
     }
     let ran: HashSet<&ResourceName> = plan.updates.iter().collect();
     for resource in world.resources().iter().filter(|it| !ran.contains(&it.name)) {
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         match &resource.hold {
             _ if resource.is_disabled() => plan.disabled.push(name),
             Some(hold) => plan.waiting.push((name, hold.clone())),
@@ -65,7 +65,7 @@ fn outcome(action: Action, loaded: &mut Option<Loaded>, plan: &mut FirstRun) -> 
             vec![Event::LoadEnded { id: LoadId(id.0), result }]
         }
         Action::StartUpdate { id, resource, .. } => {
-            plan.updates.push(Arc::clone(&resource));
+            plan.updates.push(resource.clone());
             let observed = Event::RuntimeObserved {
                 resource,
                 status: RuntimeStatus::Ok,
@@ -118,7 +118,7 @@ pub fn reload(world: &World, tiltfile: &str, manifests: &[Manifest]) -> Reload {
     let names: HashSet<&str> = manifests.iter().map(|it| it.name.as_str()).collect();
     let is_gone = |it: &&Resource| &*it.tiltfile == tiltfile && !names.contains(&*it.name);
     let gone = world.resources().iter().filter(is_gone);
-    plan.removed = gone.map(|it| Arc::clone(&it.name)).collect();
+    plan.removed = gone.map(|it| it.name.clone()).collect();
     for manifest in manifests {
         let name: ResourceName = manifest.name.as_str().into();
         match world.resource(&name) {

@@ -8,7 +8,8 @@ use std::{
 };
 
 use engine_model::{
-    DeployTarget, FilePath, KubernetesTarget, LocalTarget, Manifest, PodReadiness, TriggerMode,
+    DeployTarget, FilePath, ImageName, KubernetesTarget, LiveUpdateName, LocalTarget, Manifest,
+    PodReadiness, TargetId, TriggerMode,
 };
 
 use crate::{
@@ -18,12 +19,10 @@ use crate::{
 
 mod service;
 
+pub use engine_model::ResourceName;
 pub(crate) use service::ContainerRun;
 pub use service::{Applied, ApplyError, Service};
 pub use workload::Workload;
-
-/// A resource's name.
-pub type ResourceName = Arc<str>;
 
 /// Which update; later ones have higher numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,8 +101,8 @@ pub struct PodSummary {
 /// A file that changed, and for which part of the resource that matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// The part, such as `local:web`.
-    pub target: Arc<str>,
+    /// The part.
+    pub target: TargetId,
     /// The file.
     pub path: FilePath,
     /// When the change was seen.
@@ -269,7 +268,7 @@ pub struct Resource {
     /// Its Compose service, from the first time that something is known of it.
     pub service: Option<Service>,
     /// Builds of its images, by image map.
-    pub(crate) builds: BTreeMap<String, ImageBuild>,
+    pub(crate) builds: BTreeMap<ImageName, ImageBuild>,
     /// What executors of clusters and Compose say about it.
     pub observed: Option<RuntimeStatus>,
     /// What is wrong with what it deployed, in its executor's words.
@@ -279,7 +278,7 @@ pub struct Resource {
     /// What it has deployed to a cluster, once an update has begun to.
     pub workload: Option<Workload>,
     /// How its containers take changes while they run, by name.
-    pub live_updates: BTreeMap<Arc<str>, LiveUpdate>,
+    pub live_updates: BTreeMap<LiveUpdateName, LiveUpdate>,
     /// What went wrong with a command in a container since its last live update began.
     pub(crate) exec_error: Option<String>,
     /// Its containers could not take a change; nothing but a good build helps.

@@ -3,12 +3,9 @@
 //! [`World::step`] is total: it neither blocks nor fails nor panics, whatever happens in whatever
 //! order. Results carry the number of what caused them; a number that is not known any more is ignored.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use engine_model::{FilePath, Kind, ObjectId};
+use engine_model::{FilePath, ImageName, Kind, ObjectId};
 
 use crate::{
     cluster::Cluster,
@@ -120,7 +117,7 @@ pub struct World {
     docker: Docker,
     pub(crate) pruning: Pruning,
     /// Images that were built, by image map.
-    images: BTreeMap<String, ImageNames>,
+    images: BTreeMap<ImageName, ImageNames>,
     pub(crate) judging: Judging,
 }
 
@@ -342,7 +339,7 @@ impl World {
         if was == state {
             return;
         }
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         self.objects.watches.is_stale = true;
         if state == EnableState::Disabled {
             resource.history.clear();
@@ -373,7 +370,7 @@ impl World {
     fn log_switch(&mut self, resource: &ResourceName, is_enabled: bool) {
         let verb = if is_enabled { "enabled" } else { "disabled" };
         self.effects.lines.push(LogLine {
-            resource: Arc::clone(resource),
+            resource: resource.clone(),
             span: format!("disabletoggle-{resource}"),
             kind: LineKind::Info,
             text: format!(
@@ -430,7 +427,7 @@ impl World {
         let Some(at) = self.tracking.running.iter().copied().find(is_it) else { return };
         if let Some(error) = &error {
             self.effects.lines.push(LogLine {
-                resource: Arc::clone(&self.resources[at].name),
+                resource: self.resources[at].name.clone(),
                 span: id.span(),
                 kind: LineKind::Error,
                 text: format!("Build Failed: {error}"),

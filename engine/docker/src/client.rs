@@ -14,6 +14,7 @@ use bytes::Bytes;
 use engine_formats::golang::boolean;
 use http_body_util::{BodyExt, Empty};
 use hyper::{HeaderMap, Method, Request, Response, body::Incoming};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
 use crate::{
@@ -35,6 +36,8 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(40);
 const NO_TIMEOUT_SECONDS: u64 = 365 * 24 * 3600;
 /// The most of an error's text that is read, in bytes.
 const MESSAGE_MAX: usize = 64 * 1024;
+/// What is encoded in the values of a query.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// A Docker engine.
 #[derive(Clone)]
@@ -310,23 +313,9 @@ fn parse_bool(text: &str) -> Result<bool, DockerError> {
 
 /// Writes parameters as the query of a URL.
 fn encode_query(query: &[(&str, String)]) -> String {
-    let mut out = String::new();
-    for (key, value) in query {
-        if !out.is_empty() {
-            out.push('&');
-        }
-        out.push_str(key);
-        out.push('=');
-        for byte in value.bytes() {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                    out.push(char::from(byte));
-                }
-                _ => out.push_str(&format!("%{byte:02X}")),
-            }
-        }
-    }
-    out
+    let pair =
+        |(key, value): &(&str, String)| format!("{key}={}", utf8_percent_encode(value, ENCODED));
+    query.iter().map(pair).collect::<Vec<_>>().join("&")
 }
 
 #[cfg(test)]

@@ -3,8 +3,13 @@
 
 use std::{collections::BTreeMap, io};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE},
+};
+use hyper::{HeaderMap, header::HeaderValue};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     config::{AuthEntry, ConfigFile},
@@ -197,6 +202,16 @@ fn decode(entry: &AuthEntry, key: &str) -> Result<Credentials, CredentialsError>
         identitytoken: entry.identitytoken.clone(),
         registrytoken: entry.registrytoken.clone(),
     })
+}
+
+/// A header with credentials, which nobody is to show.
+pub(crate) fn header(name: &'static str, credentials: &Value) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Ok(mut value) = HeaderValue::try_from(URL_SAFE.encode(credentials.to_string())) {
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    headers
 }
 
 /// The name under which a registry is in the configuration.

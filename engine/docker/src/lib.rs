@@ -38,4 +38,4 @@ pub use environment::Environment;
 pub use error::DockerError;
 pub use images::{Image, Prune, PruneReport, Removed, content_tag};
 pub use import::{ImportError, Imported};
-pub use push::{PushError, PushProgress, Pushed};
+pub use push::{PushError, PushProgress};

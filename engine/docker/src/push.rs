@@ -1,14 +1,13 @@
 //! Pushes images, if their registry does not have them yet.
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE};
 use engine_formats::docker::reference::Reference;
 use http_body_util::BodyExt;
-use hyper::{HeaderMap, Method, header::HeaderValue};
+use hyper::{HeaderMap, Method};
 use serde_json::{Value, json};
 
 use crate::{
     client::{Docker, empty},
-    credentials::{Credentials, Keyring},
+    credentials::{self, Credentials, Keyring},
     error::DockerError,
     messages::{Message, Messages},
 };
@@ -60,15 +59,6 @@ impl PushError {
     }
 }
 
-/// What happened to a push.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pushed {
-    /// The image was sent.
-    Sent,
-    /// The registry had it already.
-    AlreadyThere,
-}
-
 /// How far one layer is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushProgress {
@@ -83,47 +73,11 @@ pub struct PushProgress {
 }
 
 impl Docker {
-    /// Pushes an image whose tag says its content, unless the registry has that tag.
-    pub async fn push_once(
-        &self,
-        image: &Reference,
-        progress: &mut (dyn FnMut(PushProgress) + Send),
-    ) -> Result<Pushed, DockerError> {
-        let credentials = self.credentials(image).await?;
-        if self.registry_digest_as(image, &credentials).await?.is_some() {
-            return Ok(Pushed::AlreadyThere);
-        }
-        self.push_as(image, &credentials, progress).await?;
-        Ok(Pushed::Sent)
-    }
-
-    /// Pushes an image, whatever the registry has.
-    pub async fn push(
-        &self,
-        image: &Reference,
-        progress: &mut (dyn FnMut(PushProgress) + Send),
-    ) -> Result<(), DockerError> {
-        let credentials = self.credentials(image).await?;
-        self.push_as(image, &credentials, progress).await
-    }
-
     /// The digest under which a registry knows an image; `None` if it does not, or does not say.
     pub async fn registry_digest(&self, image: &Reference) -> Result<Option<String>, DockerError> {
-        let credentials = self.credentials(image).await?;
-        self.registry_digest_as(image, &credentials).await
-    }
-
-    async fn credentials(&self, image: &Reference) -> Result<Credentials, DockerError> {
-        Ok(Keyring::load(self.environment())?.find(&image.domain).await?)
-    }
-
-    async fn registry_digest_as(
-        &self,
-        image: &Reference,
-        credentials: &Credentials,
-    ) -> Result<Option<String>, DockerError> {
+        let auth = auth(&self.credentials(image).await?);
         let path = format!("/distribution/{}/json", image.familiar());
-        let asked = self.ask(Method::GET, &path, &[], auth(credentials), empty()).await;
+        let asked = self.ask(Method::GET, &path, &[], auth, empty()).await;
         let answer = match asked {
             Ok(answer) => answer,
             Err(error) if error.is_unreachable() => return Err(error),
@@ -135,12 +89,13 @@ impl Docker {
         Ok(found["Descriptor"]["digest"].as_str().map(str::to_owned))
     }
 
-    async fn push_as(
+    /// Pushes an image, whatever the registry has.
+    pub async fn push(
         &self,
         image: &Reference,
-        credentials: &Credentials,
         progress: &mut (dyn FnMut(PushProgress) + Send),
     ) -> Result<(), DockerError> {
+        let credentials = self.credentials(image).await?;
         let name = image.name_only().familiar();
         let failed = |message: &str| PushError {
             image: image.name(),
@@ -151,7 +106,7 @@ impl Docker {
         let tag = image.tag.clone().unwrap_or_else(|| "latest".to_owned());
         let path = format!("/images/{name}/push");
         let query = [("tag", tag)];
-        let asked = self.ask(Method::POST, &path, &query, auth(credentials), empty()).await;
+        let asked = self.ask(Method::POST, &path, &query, auth(&credentials), empty()).await;
         let answer = asked.map_err(|error| match error {
             DockerError::Refused { message, .. } | DockerError::NotFound(message) => {
                 failed(&message).into()
@@ -171,16 +126,14 @@ impl Docker {
         }
         Ok(())
     }
+
+    async fn credentials(&self, image: &Reference) -> Result<Credentials, DockerError> {
+        Ok(Keyring::load(self.environment())?.find(&image.domain).await?)
+    }
 }
 
 fn auth(credentials: &Credentials) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    let encoded = URL_SAFE.encode(json!(credentials).to_string());
-    if let Ok(mut value) = HeaderValue::try_from(encoded) {
-        value.set_sensitive(true);
-        headers.insert("x-registry-auth", value);
-    }
-    headers
+    credentials::header("x-registry-auth", &json!(credentials))
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod read;
 mod resolve;
 mod schema;
 mod short_forms;
+mod table;
 mod template;
 #[cfg(test)]
 mod tests;

@@ -182,17 +182,9 @@ impl Run<'_> {
     /// Nothing if it cannot be seen, which will be told when its turn comes.
     async fn look_at(&self, object: &Value) -> Option<(Resource, LiveObject)> {
         let key = ObjectKey::of(object);
-        let look = async {
-            let resource = self.cluster.find_resource(&key.api_version, &key.kind).await.ok()??;
-            let namespace = match key.namespace.as_str() {
-                "" => self.cluster.namespace(),
-                namespace => namespace,
-            };
-            let live = self.cluster.read(&resource.path(namespace, &key.name)).await.ok()?;
-            let seen = live.map_or(LiveObject::Missing, |live| LiveObject::There(Box::new(live)));
-            Some((resource, seen))
-        };
-        tokio::time::timeout(self.options.timeout, look).await.ok()?
+        let look = tokio::time::timeout(self.options.timeout, self.cluster.look_up(&key));
+        let (resource, live) = look.await.ok()?.ok()??;
+        Some((resource, live.map_or(LiveObject::Missing, |it| LiveObject::There(Box::new(it)))))
     }
 
     /// Applies tiers one after another.

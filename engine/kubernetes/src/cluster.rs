@@ -10,7 +10,7 @@ use crate::{
     Identity, KubernetesError, ObjectKey,
     audit::Sink,
     connection::{self, Pin},
-    mapping::Mapping,
+    mapping::{Mapping, Resource},
     proxy,
     request::Call,
 };
@@ -218,6 +218,14 @@ impl Cluster {
     /// # Errors
     /// If the cluster does not answer, or refuses.
     pub async fn get(&self, key: &ObjectKey) -> Result<Option<Value>, KubernetesError> {
+        Ok(self.look_up(key).await?.and_then(|(_, live)| live))
+    }
+
+    /// Where the objects of a kind live, and what one of them is; nothing if there is no such kind.
+    pub(crate) async fn look_up(
+        &self,
+        key: &ObjectKey,
+    ) -> Result<Option<(Resource, Option<Value>)>, KubernetesError> {
         let Some(resource) = self.find_resource(&key.api_version, &key.kind).await? else {
             return Ok(None);
         };
@@ -225,7 +233,8 @@ impl Cluster {
             "" => self.namespace(),
             namespace => namespace,
         };
-        self.read(&resource.path(namespace, &key.name)).await
+        let live = self.read(&resource.path(namespace, &key.name)).await?;
+        Ok(Some((resource, live)))
     }
 }
 

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Pod as ApiPod;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use crate::audit::Pending;
 use crate::pods;
@@ -73,7 +73,7 @@ impl Cluster {
         container: &EphemeralContainer,
     ) -> Result<(), KubernetesError> {
         let api: Api<ApiPod> = Api::namespaced(self.client().clone(), namespace);
-        let known = self.answered(api.get(pod)).await?;
+        let known = self.answered(ANSWER, api.get(pod)).await?;
         let known = known.spec.and_then(|it| it.ephemeral_containers);
         if known.into_iter().flatten().any(|it| it.name == container.name) {
             return Ok(());
@@ -88,8 +88,8 @@ impl Cluster {
         let patch = json!({ "spec": { "ephemeralContainers": [container.to_json()] } });
         let params = PatchParams::default();
         let patch = Patch::Strategic(patch);
-        let sent = self.answered(api.patch_ephemeral_containers(pod, &params, &patch)).await;
-        let sent = sent.map(drop);
+        let patching = api.patch_ephemeral_containers(pod, &params, &patch);
+        let sent = self.answered(ANSWER, patching).await.map(drop);
         pending.ended(&sent);
         sent
     }
@@ -106,7 +106,7 @@ impl Cluster {
         let api: Api<ApiPod> = Api::namespaced(self.client().clone(), &at.namespace);
         let end = Instant::now() + limit;
         loop {
-            let pod = pods::pod(self.answered(api.get(&at.pod)).await?);
+            let pod = pods::pod(self.answered(ANSWER, api.get(&at.pod)).await?);
             let found = pod.ephemeral_containers.iter().find(|it| it.name == at.container);
             let why = match found.map(|it| &it.state) {
                 Some(ContainerState::Running { .. }) => return Ok(()),
@@ -126,17 +126,6 @@ impl Cluster {
                 return Err(KubernetesError::Request(words));
             }
             sleep(Duration::from_millis(100)).await;
-        }
-    }
-
-    /// An answer, if it comes in time.
-    async fn answered<T>(
-        &self,
-        answer: impl Future<Output = kube::Result<T>>,
-    ) -> Result<T, KubernetesError> {
-        match timeout(ANSWER, answer).await {
-            Ok(answer) => answer.map_err(|it| self.failure(it)),
-            Err(_) => Err(self.silence()),
         }
     }
 }

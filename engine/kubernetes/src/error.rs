@@ -1,5 +1,7 @@
 //! What can go wrong with a cluster, in the words that `kubectl` would give.
 
+use std::time::Duration;
+
 use crate::Cluster;
 
 /// Something went wrong with a cluster.
@@ -106,5 +108,17 @@ impl Cluster {
     /// What a failed request means.
     pub(crate) fn failure(&self, error: kube::Error) -> KubernetesError {
         KubernetesError::of(error, self.server())
+    }
+
+    /// An answer of the client library, if it comes in time.
+    pub(crate) async fn answered<T>(
+        &self,
+        limit: Duration,
+        answer: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, KubernetesError> {
+        match tokio::time::timeout(limit, answer).await {
+            Ok(answer) => answer.map_err(|it| self.failure(it)),
+            Err(_) => Err(self.silence()),
+        }
     }
 }

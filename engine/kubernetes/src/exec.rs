@@ -12,7 +12,6 @@ use kube::core::Request;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
-use tokio::time::timeout;
 
 use crate::stream::{Incoming, Messages, Outgoing, StreamError, channels};
 use crate::{Cluster, KubernetesError};
@@ -122,10 +121,7 @@ impl Cluster {
         let request = Request::new(path)
             .exec(&at.pod, argv.iter().cloned(), &params)
             .map_err(|it| KubernetesError::Request(it.to_string()))?;
-        let connection = match timeout(ANSWER, self.client().connect(request)).await {
-            Ok(connection) => connection.map_err(|it| self.failure(it))?,
-            Err(_) => return Err(self.silence()),
-        };
+        let connection = self.answered(ANSWER, self.client().connect(request)).await?;
         let can_close = connection.supports_stream_close();
         let (sink, stream) = channels(connection);
         let (stdin, input) = tokio::io::duplex(BUFFER);

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::backoff::{self, Backoff, LONGEST_WAIT};
 use crate::{Cluster, KubernetesError};
@@ -109,11 +109,7 @@ impl Place {
     /// Why the pod cannot be reached, if so.
     async fn check(&self) -> Result<(), ForwardError> {
         let api: Api<Pod> = Api::namespaced(self.cluster.client().clone(), &self.namespace);
-        let pod = match timeout(ANSWER, api.get(&self.pod)).await {
-            Ok(Ok(pod)) => pod,
-            Ok(Err(error)) => return Err(self.cluster.failure(error).into()),
-            Err(_) => return Err(self.cluster.silence().into()),
-        };
+        let pod = self.cluster.answered(ANSWER, api.get(&self.pod)).await?;
         match pod.status.and_then(|it| it.phase).as_deref() {
             Some("Running") => Ok(()),
             phase => Err(ForwardError::NotRunning(phase.unwrap_or("Unknown").to_owned())),

@@ -111,11 +111,8 @@ pub async fn read_log(
 
 /// What became of the run of the container.
 async fn run(cluster: &Cluster, api: &Api<Pod>, of: &ContainerLog) -> Result<Run, KubernetesError> {
-    let pod = match timeout(ANSWER, api.get_opt(&of.pod)).await {
-        Ok(Ok(Some(pod))) => pod,
-        Ok(Ok(None)) => return Ok(Run::Gone),
-        Ok(Err(error)) => return Err(cluster.failure(error)),
-        Err(_) => return Err(cluster.silence()),
+    let Some(pod) = cluster.answered(ANSWER, api.get_opt(&of.pod)).await? else {
+        return Ok(Run::Gone);
     };
     let status = pod.status.unwrap_or_default();
     let groups = [
@@ -169,14 +166,11 @@ async fn read(
         timestamps: true,
         ..LogParams::default()
     };
-    let stream = match timeout(ANSWER, api.log_stream(&of.pod, &params)).await {
-        Ok(Ok(stream)) => stream,
+    let stream = match cluster.answered(ANSWER, api.log_stream(&of.pod, &params)).await {
+        Ok(stream) => stream,
         // The log of an earlier run may be gone by now.
-        Ok(Err(error)) if run != Run::Running && matches!(error, kube::Error::Api(_)) => {
-            return End::Done;
-        }
-        Ok(Err(error)) => return End::Failed(cluster.failure(error)),
-        Err(_) => return End::Failed(cluster.silence()),
+        Err(KubernetesError::Refused(_)) if run != Run::Running => return End::Done,
+        Err(error) => return End::Failed(error),
     };
     let mut stream = std::pin::pin!(stream);
     let mut chunk = vec![0; 32 * 1024];

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::IgnoreDef;
+use crate::{IgnoreDef, TargetId};
 
 /// An image of a resource.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,8 +57,8 @@ impl ImageTarget {
 
     /// What its file watch is called.
     #[must_use]
-    pub fn id(&self) -> String {
-        format!("image:{}", self.image_map_name)
+    pub fn id(&self) -> TargetId {
+        TargetId::Image(self.image_map_name.as_str().into())
     }
 
     /// It and all images that it is built from, of those in `all`.

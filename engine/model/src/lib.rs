@@ -19,6 +19,7 @@ pub mod path;
 pub mod pod;
 pub mod settings;
 pub mod spec;
+pub mod target;
 pub mod time;
 
 mod json;
@@ -45,6 +46,7 @@ pub use local::{
     CmdSpec, ExecAction, HttpGetAction, HttpHeader, LocalTarget, Probe, TcpSocketAction,
 };
 pub use manifest::{DeployTarget, Manifest, TriggerMode};
+pub use names::{ImageName, LiveUpdateName, ResourceName};
 pub use object::{Kind, ObjectId};
 pub use path::FilePath;
 pub use settings::{
@@ -52,6 +54,7 @@ pub use settings::{
     UpdateSettings, VersionSettings, WatchSettings,
 };
 pub use spec::{Spec, SpecChange, WatchTarget};
+pub use target::TargetId;
 pub use time::Time;
 
 serde_json::derived_to_json!(

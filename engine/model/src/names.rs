@@ -1,29 +1,79 @@
-//! Names of API objects, targets and log spans.
+//! Names: those with a type of their own, and how API objects and log spans are called.
 
-use std::sync::Arc;
+use std::{borrow::Borrow, fmt, ops::Deref, sync::Arc};
+
+use serde::{Serialize, Serializer};
+
+/// Texts that are cheap to clone and cannot be mistaken for each other. Everywhere else they are like a `str`.
+macro_rules! names {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            pub struct $name(Arc<str>);
+
+            impl Deref for $name {
+                type Target = str;
+
+                fn deref(&self) -> &str {
+                    &self.0
+                }
+            }
+
+            impl Borrow<str> for $name {
+                fn borrow(&self) -> &str {
+                    &self.0
+                }
+            }
+
+            impl From<&str> for $name {
+                fn from(name: &str) -> Self {
+                    Self(name.into())
+                }
+            }
+
+            impl From<String> for $name {
+                fn from(name: String) -> Self {
+                    Self(name.into())
+                }
+            }
+
+            impl fmt::Display for $name {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    fmt::Display::fmt(&*self.0, f)
+                }
+            }
+
+            impl fmt::Debug for $name {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    fmt::Debug::fmt(&*self.0, f)
+                }
+            }
+
+            impl Serialize for $name {
+                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.serialize_str(self)
+                }
+            }
+
+            serde_json::derived_to_json!($name);
+        )*
+    };
+}
+
+names!(
+    /// The name of a resource or Tiltfile.
+    ResourceName,
+    /// The name of an image: that of its image map.
+    ImageName,
+    /// The name of a live update.
+    LiveUpdateName,
+);
 
 /// The object of a run of a server.
 #[must_use]
 pub fn serve_cmd(resource: &str, id: u64) -> String {
     format!("{resource}-serve-{id}")
-}
-
-/// What a local resource watches.
-#[must_use]
-pub fn local_target(resource: &str) -> String {
-    format!("local:{resource}")
-}
-
-/// What an image watches.
-#[must_use]
-pub fn image_target(image: &str) -> Arc<str> {
-    format!("image:{image}").into()
-}
-
-/// What a Tiltfile watches.
-#[must_use]
-pub fn config_target(tiltfile: &str) -> String {
-    format!("configs:{tiltfile}")
 }
 
 /// The switch of a resource.
@@ -72,12 +122,6 @@ pub fn apply_span(resource: &str) -> String {
 #[must_use]
 pub fn pod_span(resource: &str, pod: &str) -> String {
     format!("pod:{resource}:{pod}")
-}
-
-/// What a custom deploy watches.
-#[must_use]
-pub fn apply_target(resource: &str) -> String {
-    format!("k8s:{resource}")
 }
 
 /// The log of one update.

@@ -10,7 +10,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{CmdSpec, GoDuration, IgnoreDef, ObjectId, Probe, RestartOn, Time};
+use crate::{CmdSpec, GoDuration, IgnoreDef, ObjectId, Probe, RestartOn, TargetId, Time};
 
 /// An object that was written or removed.
 #[derive(Clone, Debug, PartialEq)]
@@ -205,10 +205,10 @@ pub struct FileWatchSpec {
 }
 
 /// What a part of a resource, a Tiltfile or a `FileWatch` object wants to know about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchTarget {
-    /// What it is called where changes are reported, such as `local:web` or `configs:(Tiltfile)`.
-    pub id: String,
+    /// What its changes are reported for.
+    pub id: TargetId,
     /// The name of the `FileWatch` object that shows it.
     pub object: String,
     /// Files and directories; directories count with everything below, and none has to exist.

@@ -11,7 +11,9 @@ use engine_core::{
     resource::EnableState,
 };
 use engine_formats::kubernetes;
-use engine_model::{BuildDetails, DeployTarget, ImageTarget, KubernetesTarget, Manifest};
+use engine_model::{
+    BuildDetails, DeployTarget, ImageTarget, KubernetesTarget, Manifest, ResourceName,
+};
 use serde_json::{Value, json};
 
 use super::evaluated::Evaluated;
@@ -133,7 +135,8 @@ fn first_run_json(plan: &FirstRun, manifests: &[Manifest]) -> Value {
         plan.updates.iter().map(|it| json!({"resource": it, "work": work(manifests, it)}));
     let waiting = plan.waiting.iter().map(|(name, hold)| {
         let on = hold.on().into_iter().map(|it| match it {
-            WaitsOn::Resource(name) | WaitsOn::Image(name) => name.to_string(),
+            WaitsOn::Resource(name) => name.to_string(),
+            WaitsOn::Image(name) => name.to_string(),
             WaitsOn::Cluster(name) => name.to_owned(),
         });
         json!({"resource": name, "reason": hold.reason(), "on": on.collect::<Vec<_>>()})
@@ -161,7 +164,8 @@ fn first_run_text(plan: &FirstRun, manifests: &[Manifest], at_once: usize) -> St
         out.push_str("Would wait:\n");
         for (name, hold) in &plan.waiting {
             let on = hold.on().into_iter().map(|it| match it {
-                WaitsOn::Resource(name) | WaitsOn::Image(name) => name.to_string(),
+                WaitsOn::Resource(name) => name.to_string(),
+                WaitsOn::Image(name) => name.to_string(),
                 WaitsOn::Cluster(name) => format!("cluster {name}"),
             });
             let on: Vec<String> = on.collect();
@@ -176,8 +180,12 @@ fn first_run_text(plan: &FirstRun, manifests: &[Manifest], at_once: usize) -> St
     out
 }
 
-fn list(title: &str, names: &[Arc<str>]) -> String {
-    if names.is_empty() { String::new() } else { format!("{title}\n  {}\n", names.join("\n  ")) }
+fn list(title: &str, names: &[ResourceName]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let names: Vec<&str> = names.iter().map(|it| &**it).collect();
+    format!("{title}\n  {}\n", names.join("\n  "))
 }
 
 fn reload_text(plan: &Value) -> String {
@@ -190,7 +198,7 @@ fn reload_text(plan: &Value) -> String {
     let mut out = String::new();
     for (key, title) in groups {
         let names = plan[key].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let names: Vec<Arc<str>> = names.map(Into::into).collect();
+        let names: Vec<ResourceName> = names.map(Into::into).collect();
         out.push_str(&list(title, &names));
     }
     let n_kept = plan["keep"].as_array().map_or(0, Vec::len);

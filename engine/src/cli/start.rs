@@ -29,7 +29,7 @@ use crate::{
     logs::{self, Checkpoint, Filter, Level, LogStore, Source, TerminalStream},
     panics::{Panic, Panics},
     prompt::{self, Menu},
-    runtime::{self, Exit, Handle, Mode, Runtime, Settings},
+    runtime::{self, Exit, Handle, Mode, ReasonTable, Runtime, Settings},
     server::{self, Logs, Serving},
     tracing_log,
 };
@@ -242,12 +242,12 @@ async fn engine(
     let settings = flags.settings(mode, ci_timeout, bound.port());
     let store = Store::new();
     let (handle, requests) = Handle::new();
-    let served = Logs::new(logs.clone());
+    let (served, reasons) = (Logs::new(logs.clone()), handle.reasons().clone());
     let mut serving =
         bound.serve(store.clone(), served, handle).await.map_err(|it| failure(&it))?;
 
-    let (mut engine, inbox) = Runtime::new(settings, store.clone(), logs.clone());
-    let show = Show::start(&logs, flags.filter(), terminal, &menu, engine.counts());
+    let (mut engine, inbox) = Runtime::new(settings, store.clone(), logs.clone(), reasons.clone());
+    let show = Show::start(&logs, flags.filter(), terminal, &menu, reasons.subscribe());
     let running = engine.run(inbox, requests, signals.first_or_asked());
     let exit = attend(running, &mut serving, panics, &logs).await;
     let scrub = |text: &str| logs.scrubber().scrub(text).into_owned();
@@ -417,10 +417,10 @@ impl Show {
         filter: Filter,
         terminal: Terminal,
         menu: &Menu,
-        counts: watch::Receiver<prompt::Status>,
+        reasons: watch::Receiver<ReasonTable>,
     ) -> Self {
         if terminal == Terminal::Prompt
-            && let Ok(prompt) = prompt::Running::start(logs, filter.clone(), menu, Some(counts))
+            && let Ok(prompt) = prompt::Running::start(logs, filter.clone(), menu, reasons)
         {
             return Self::Prompt(prompt);
         }

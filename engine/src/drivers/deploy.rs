@@ -41,22 +41,23 @@ pub(crate) fn events_of(
 ) -> Vec<Event> {
     match report {
         UpdateReport::Building { image, started } => {
-            let started = time(started);
+            let (image, started) = (image.into(), time(started));
             vec![Event::Image(ImageEvent::Building { resource, image, started })]
         }
         UpdateReport::Kept { image, built, looked } => {
             let (names, looked) = (names(built), time(looked));
-            vec![Event::Image(ImageEvent::Kept { image, names, looked })]
+            vec![Event::Image(ImageEvent::Kept { image: image.into(), names, looked })]
         }
         UpdateReport::Ended { image, result, stages, started } => {
             let result = result.map(names).map_err(|it| BuildError(scrubbed(scrubber, &it)));
-            let (started, stages) = (time(started), stages.into_iter().map(stage).collect());
+            let (image, started) = (image.into(), time(started));
+            let stages = stages.into_iter().map(stage).collect();
             vec![Event::Image(ImageEvent::Ended { resource, image, started, result, stages })]
         }
         UpdateReport::Applied { started, result } => {
             let result = result.map_err(|it| ApplyError(scrubbed(scrubber, &it)));
             // Live updates hear of the new container first.
-            let deployed = Event::Deployed { resource: Arc::clone(&resource), began: None };
+            let deployed = Event::Deployed { resource: resource.clone(), began: None };
             let applied = ServiceEvent::Applied { resource, started: time(started), result };
             vec![Event::Service(applied), deployed]
         }

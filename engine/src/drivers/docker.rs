@@ -149,7 +149,7 @@ impl DockerDriver {
         let unread = unread.unwrap_or_else(|| Arc::new(Mutex::new(self.start_of(&container))));
         let id = container.id.clone();
         let work = follow::read_log(client, container, Arc::clone(&unread), log);
-        let key = TaskKey::ReadLog(Arc::clone(&resource));
+        let key = TaskKey::ReadLog(resource.clone());
         let task = tasks.spawn(key, work, |_| M::default());
         let reader = LogReader { container: id, unread, _task: tasks.guard(task) };
         self.readers.insert(resource, reader);

@@ -212,7 +212,7 @@ impl<M: From<Report> + Send + 'static> KubernetesDriver<M> {
             return;
         }
         let Some(cluster) = self.cluster().cloned() else { return };
-        let (report, name) = (self.reporter(), Arc::clone(&resource));
+        let (report, name) = (self.reporter(), resource.clone());
         let forwards = ports.forwards.clone();
         let report: ForwardReport = Arc::new(move |status| {
             let index = forwards.iter().position(|it| *it == status.forward);
@@ -225,7 +225,7 @@ impl<M: From<Report> + Send + 'static> KubernetesDriver<M> {
             };
             let object = object.clone();
             let event = WorkloadEvent::ForwardObserved { object, index, status };
-            report(Seen::Workload(Arc::clone(&name), event));
+            report(Seen::Workload(name.clone(), event));
         });
         self.forwarders.insert(resource, Forwarder::start(&cluster, ports, &report));
     }
@@ -246,7 +246,7 @@ impl<M: From<Report> + Send + 'static> KubernetesDriver<M> {
                 None => Trial::Failed,
             }
         };
-        tasks.spawn(TaskKey::Retry(Arc::clone(&resource)), work, move |result| {
+        tasks.spawn(TaskKey::Retry(resource.clone()), work, move |result| {
             let event = |trial| WorkloadEvent::ObstacleTried { id, trial };
             let seen = result.ok().map(|it| Seen::Workload(resource, event(it)));
             Report { link, seen }.into()

@@ -20,7 +20,7 @@ impl Drivers {
     /// Looks for the containers of all live updates, which may be others than before.
     pub(crate) fn find_live_containers(&mut self, world: &World) {
         let live = world.resources().iter().filter(|it| !it.live_updates.is_empty());
-        let resources: Vec<ResourceName> = live.map(|it| Arc::clone(&it.name)).collect();
+        let resources: Vec<ResourceName> = live.map(|it| it.name.clone()).collect();
         self.live.retain(&resources.iter().map(|it| &**it).collect::<Vec<_>>());
         for resource in resources {
             self.live_containers_changed(world, &resource);
@@ -43,11 +43,11 @@ impl Drivers {
                 let place = place.filter(|it| !running.iter().any(|known| known.id == it.id));
                 running.extend(place);
             }
-            containers.push((Arc::clone(name), observed));
+            containers.push((name.clone(), observed));
         }
         let roots = found_at(known.sync_roots());
         self.live.observe(resource, &running);
-        let resource = Arc::clone(resource);
+        let resource = resource.clone();
         self.emit(Event::ContainersObserved { resource, containers, roots });
     }
 

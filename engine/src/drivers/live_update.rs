@@ -8,7 +8,7 @@ use engine_core::{
     resource::ResourceName,
 };
 use engine_docker::Filter;
-use engine_model::{FilePath, IgnoreDef};
+use engine_model::{FilePath, IgnoreDef, LiveUpdateName};
 
 use super::DriverMessage;
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A live update of a resource.
-type LiveUpdateId = (ResourceName, Arc<str>);
+type LiveUpdateId = (ResourceName, LiveUpdateName);
 
 /// What brings files into containers.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl LiveUpdateDriver {
         let filter = Filter::new(ignores);
         let containers = plan.containers.clone();
         let work = self.work(&resource, &live_update, plan);
-        let task = TaskKey::Sync(Arc::clone(&resource));
+        let task = TaskKey::Sync(resource.clone());
         tasks.spawn(task, work.run(filter), move |ended| {
             let ended = ended.unwrap_or_else(|lost| not_synced(containers, &lost));
             Event::SyncEnded { resource, live_update, id, ended }.into()
@@ -94,7 +94,7 @@ impl LiveUpdateDriver {
         plan: Arc<SyncPlan>,
     ) {
         let work = self.work(&resource, &live_update, plan);
-        let task = TaskKey::SyncAhead(Arc::clone(&resource));
+        let task = TaskKey::SyncAhead(resource.clone());
         tasks.spawn(task, async move { work.run_ahead().await }, |_| {
             Event::WentAhead { resource, live_update }.into()
         });
@@ -116,7 +116,7 @@ pub(crate) fn list_files<M: DriverMessage>(
 ) {
     let filter = Filter::new(ignores);
     let work = move || live_update::list(&roots, &filter);
-    tasks.spawn_blocking(TaskKey::ListFiles(Arc::clone(&resource)), work, |listed| {
+    tasks.spawn_blocking(TaskKey::ListFiles(resource.clone()), work, |listed| {
         let result = listed.unwrap_or_else(|lost| Err(ListError::Lost(lost.to_string())));
         Event::FilesListed { resource, live_update, result }.into()
     });

@@ -101,7 +101,7 @@ impl Loads {
         let (before, started) = (variables.get(), clock::now());
         let host = host(before.clone(), &log, launcher).with_temp_dir(self.temp_dir());
         let host = Arc::new(host);
-        self.running.insert(Arc::clone(&tiltfile), (id, Arc::clone(&host)));
+        self.running.insert(tiltfile.clone(), (id, Arc::clone(&host)));
         // Evaluation takes a thread with a large stack of its own; this one only waits for it.
         let evaluated = Arc::clone(&host) as Arc<dyn Host>;
         let work = move || builtins::evaluate(&request, evaluated);
@@ -136,7 +136,7 @@ impl Loads {
     pub(crate) fn ended(&mut self, loaded: &LoadedTiltfile, is_good: bool) {
         self.running.remove(&loaded.tiltfile);
         if is_good {
-            self.good.insert(Arc::clone(&loaded.tiltfile), Arc::clone(&loaded.host));
+            self.good.insert(loaded.tiltfile.clone(), Arc::clone(&loaded.host));
         }
     }
 

@@ -1,7 +1,5 @@
 //! Starts what local resources and Cmd objects run, and reports how updates end.
 
-use std::sync::Arc;
-
 use engine_core::{
     Event, World,
     objects::CmdRunId,
@@ -9,7 +7,7 @@ use engine_core::{
     resource::{ResourceName, ServeId, UpdateId},
 };
 use engine_model::{
-    CmdSpec, FilePath, LocalTarget, Probe, names,
+    CmdSpec, FilePath, LocalTarget, Probe, TargetId,
     path::{to_path, to_text},
     spec::Exec,
 };
@@ -39,7 +37,7 @@ impl Drivers {
             return self.start_deploy(world, id, resource, (reason, files), is_full_rebuild);
         };
         if let Some(watcher) = &self.watcher {
-            watcher.updating(&names::local_target(resource), true);
+            watcher.updating(&TargetId::Local(resource.clone()), true);
         }
         let Some(spec) = &target.update_cmd_spec else {
             return self.end_update(id, resource, None);
@@ -48,7 +46,7 @@ impl Drivers {
         let log = self.logs.writer(resource, &format!("cmd:{object}"));
         let cause = format!("update of {resource}: {}", world.entry_line(reason, files));
         let run = run_of(spec, &self.surroundings_for(&cause), None, Lifetime::Task);
-        let (key, resource) = (CommandKey::Update(id, Arc::clone(resource)), Arc::clone(resource));
+        let (key, resource) = (CommandKey::Update(id, resource.clone()), resource.clone());
         self.start_command(CommandRequest { key, resource, object, run, log });
     }
 
@@ -69,7 +67,7 @@ impl Drivers {
             Lifetime::Server,
         );
         let (log, object) = (self.logs.writer(resource, &id.span()), id.object(resource));
-        let (key, resource) = (CommandKey::Serve(id), Arc::clone(resource));
+        let (key, resource) = (CommandKey::Serve(id), resource.clone());
         self.start_command(CommandRequest { key, resource, object, run, log });
     }
 
@@ -125,7 +123,7 @@ impl Drivers {
     ) {
         let error = error.map(|it| self.logs.scrubber().scrub(&it).into_owned());
         if let Some(watcher) = &self.watcher {
-            watcher.updating(&names::local_target(resource), false);
+            watcher.updating(&TargetId::Local(resource.clone()), false);
         }
         self.emit(Event::UpdateEnded { id, error });
     }

@@ -1,7 +1,5 @@
 //! Starts runs of Tiltfiles, with what they may know about the engine and its cluster.
 
-use std::sync::Arc;
-
 use builtins::Request;
 use engine_core::{
     World,
@@ -9,7 +7,7 @@ use engine_core::{
     resource::ResourceName,
     tiltfile::{LoadId, MAIN},
 };
-use engine_model::{FilePath, names, path};
+use engine_model::{FilePath, TargetId, names, path};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -46,7 +44,7 @@ impl Drivers {
         let cause = format!("local() in {tiltfile}: {entry}");
         let launcher = self.environment.launcher(self.context(), cause);
         self.set_loading(&tiltfile, true);
-        let key = TaskKey::Load(Arc::clone(&tiltfile));
+        let key = TaskKey::Load(tiltfile.clone());
         let request = LoadRequest { id, tiltfile, resets_switches, request, log, launcher };
         let (work, end) = self.loads.start(request, self.environment.variables.clone());
         self.tasks.spawn_blocking(key, work, |it| Message::Loaded(Box::new(end(it))));
@@ -89,7 +87,7 @@ impl Drivers {
     /// Tells the watcher whether a Tiltfile runs: what it reads and writes again as it was is no reason to run again.
     pub(crate) fn set_loading(&self, tiltfile: &str, is_loading: bool) {
         if let Some(watcher) = &self.watcher {
-            watcher.updating(&names::config_target(tiltfile), is_loading);
+            watcher.updating(&TargetId::Config(tiltfile.into()), is_loading);
         }
     }
 

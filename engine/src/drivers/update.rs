@@ -102,7 +102,7 @@ impl Drivers {
         resource: &ResourceName,
         work: impl Future<Output = Result<(), Arc<UpdateError>>> + Send + 'static,
     ) {
-        let (key, name) = (TaskKey::Update(id, Arc::clone(resource)), Arc::clone(resource));
+        let (key, name) = (TaskKey::Update(id, resource.clone()), resource.clone());
         self.tasks.spawn(key, work, move |result| {
             let result = match result {
                 Ok(result) => result,
@@ -158,7 +158,7 @@ impl Drivers {
                     Err(error) => (Some(error.to_string()), error.obstacle()),
                 };
                 self.end_update(id, resource, error);
-                let settled = ServiceEvent::Settled { resource: Arc::clone(resource) };
+                let settled = ServiceEvent::Settled { resource: resource.clone() };
                 self.emit(Event::Service(settled));
                 self.on_workload(resource, WorkloadEvent::UpdateEnded { id, obstacle });
             }
@@ -175,7 +175,7 @@ impl Drivers {
             }
             UpdateReport::ForceDeleted => self.on_workload(resource, WorkloadEvent::ForceDeleted),
             report => {
-                let (resource, scrubber) = (Arc::clone(resource), self.logs.scrubber());
+                let (resource, scrubber) = (resource.clone(), self.logs.scrubber());
                 for event in super::deploy::events_of(resource, report, &scrubber) {
                     self.emit(event);
                 }
@@ -190,10 +190,10 @@ fn reports(
     id: UpdateId,
     resource: &ResourceName,
 ) -> impl Fn(UpdateReport) + use<> {
-    let name = Arc::clone(resource);
+    let name = resource.clone();
     move |report| {
         let progress = Box::new(Progress::Report(Box::new(report)));
         // Nobody listens when the engine ends.
-        let _ = messages.send(Message::Deploy(id, Arc::clone(&name), progress));
+        let _ = messages.send(Message::Deploy(id, name.clone(), progress));
     }
 }

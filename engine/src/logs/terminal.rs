@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write},
-    sync::mpsc::{self, RecvTimeoutError},
+    sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
@@ -26,7 +26,7 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 pub struct TerminalStream {
     store: LogStore,
     stop: oneshot::Sender<()>,
-    done: mpsc::Receiver<()>,
+    done: mpsc::Receiver<Checkpoint>,
 }
 
 impl TerminalStream {
@@ -53,18 +53,19 @@ impl TerminalStream {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         thread::Builder::new().name("terminal".to_owned()).spawn(move || {
             // A terminal that is gone needs no more text.
-            let _ = runtime.block_on(printer.run(stopped));
-            drop(ended);
+            if let Ok(end) = runtime.block_on(printer.run(stopped)) {
+                let _ = ended.send(end);
+            }
         })?;
         Ok(Self { store: store.clone(), stop, done })
     }
 
-    /// Prints the rest, ends an unfinished line, and says whether all that took no longer than this.
+    /// Prints the rest and ends an unfinished line; says where the log goes on, unless that took longer than this.
     #[must_use]
-    pub fn finish(self, patience: Duration) -> bool {
+    pub fn finish(self, patience: Duration) -> Option<Checkpoint> {
         self.store.flush();
         let _ = self.stop.send(());
-        self.done.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+        self.done.recv_timeout(patience).ok()
     }
 }
 
@@ -105,7 +106,7 @@ impl Missing {
 }
 
 impl<W: Write> Terminal<W> {
-    async fn run(mut self, mut stopped: oneshot::Receiver<()>) -> io::Result<()> {
+    async fn run(mut self, mut stopped: oneshot::Receiver<()>) -> io::Result<Checkpoint> {
         loop {
             tokio::select! {
                 batch = self.reader.next() => self.print(&batch),
@@ -127,7 +128,8 @@ impl<W: Write> Terminal<W> {
         self.formatter.finish(&mut self.text);
         let missing = self.missing.take(Instant::now());
         self.tell_missing(missing);
-        self.flush()
+        self.flush()?;
+        Ok(self.reader.checkpoint())
     }
 
     fn print(&mut self, batch: &SegmentBatch) {

@@ -1,6 +1,7 @@
 //! The prompt without a terminal.
 
-use expect_test::expect;
+use engine_view::reason::{Reason, State};
+use expect_test::{Expect, expect};
 
 use super::*;
 
@@ -21,10 +22,11 @@ fn the_menu_says_which_keys_there_are() {
 
         (space) to open the browser
         (s) to stream logs (--stream=true)
-        (t) to open legacy terminal mode (--legacy=true)
+        (?) to show help
         (ctrl-c) to exit
+
     "#]]
-    .assert_eq(&menu().render(false));
+    .assert_eq(&menu().render(false, false));
 }
 
 #[test]
@@ -45,57 +47,95 @@ fn the_menu_shows_what_was_logged_at_first() {
         (s) to stream logs (--stream=true)
         (t) to open legacy terminal mode (--legacy=true)
         (ctrl-c) to exit
+
     "#]]
-    .assert_eq(&menu.render(false));
-    assert!(menu.render(true).starts_with("\x1b[32mTilt started (without browser UI)\x1b[0m\n"));
+    .assert_eq(&menu.render(false, true));
+    assert!(
+        menu.render(true, true).starts_with("\x1b[32mTilt started (without browser UI)\x1b[0m\n")
+    );
+}
+
+fn table(reasons: &[(&str, State, &str)]) -> ReasonTable {
+    reasons.iter().map(|(name, state, headline)| Reason::new(name, *state, *headline)).collect()
 }
 
 #[test]
-fn the_status_leaves_out_what_there_is_not() {
-    let cases = [
-        (Status::default(), ""),
-        (Status { ok: 3, ..Status::default() }, "3 ok"),
-        (Status { ok: 3, pending: 1, error: 2 }, "3 ok · 1 pending · 2 error"),
+fn the_block_shows_counts_and_reasons_with_failures_first() {
+    let check = |reasons: &[(&str, State, &str)], expected: Expect| {
+        expected.assert_eq(&format!(
+            "{}\n",
+            render::block(&table(reasons), "engine", false).join("\n")
+        ));
+    };
+    check(
+        &[],
+        expect![[r#"
+
+    "#]],
+    );
+    check(
+        &[("a", State::Ok, "ready"), ("b", State::Disabled, "disabled")],
+        expect![[r#"
+        1 ok
+    "#]],
+    );
+    let mut many = vec![
+        ("web", State::Waiting, "about to update"),
+        ("api", State::Failed, "exit status 1"),
+        ("ok", State::Ok, "ready"),
     ];
-    for (status, expected) in cases {
-        assert_eq!(status.render(), expected);
-    }
+    check(
+        &many,
+        expect![[r#"
+        1 ok · 1 pending · 1 error
+        ✖ api  exit status 1
+        … web  about to update
+    "#]],
+    );
+    many.extend([
+        ("c1", State::Failed, "x"),
+        ("c2", State::Failed, "y"),
+        ("c3", State::Failed, "z"),
+    ]);
+    many.push(("service-d", State::NotReady, "server is starting"));
+    check(
+        &many,
+        expect![[r#"
+        1 ok · 2 pending · 4 errors
+        ✖ api  exit status 1
+        ✖ c1   x
+        ✖ c2   y
+        ✖ c3   z
+        … web  about to update
+        and 1 more: engine status
+    "#]],
+    );
 }
 
 #[tokio::test]
-async fn keys_are_answered_and_the_status_is_painted_over() {
+async fn keys_are_answered_and_the_block_is_painted_over() {
     let (sender, keys) = mpsc::channel(16);
-    let (status, receiver) = watch::channel(Status { pending: 1, ..Status::default() });
+    let (publish, reasons) = watch::channel(table(&[("a", State::Updating, "updating")]));
     let mut out = Vec::new();
-    let mut prompt =
-        Prompt { keys, _reader: None, status: Some(receiver), is_live: true, out: &mut out };
+    let screen = Screen::new(&mut out, true);
+    let mut prompt = Prompt { keys, _reader: None, reasons, is_colored: false, screen };
     prompt.paint();
     tty::send(b"x \x03", &sender);
     assert_eq!(prompt.next().await, Some(Key::OpenBrowser));
     prompt.say("Opening browser: http://localhost/");
-    status.send(Status { ok: 1, ..Status::default() }).unwrap();
-    // Whichever is seen first, the status or the key, the other one is seen too.
+    publish.send(table(&[("a", State::Ok, "ready")])).unwrap();
+    // Whichever is seen first, the reasons or the key, the other one is seen too.
     tty::send(b"\x1b[s", &sender);
     tty::send(b"s", &sender);
     assert_eq!(prompt.next().await, Some(Key::Stream));
+    tty::send(b"?", &sender);
+    assert_eq!(prompt.next().await, Some(Key::Help));
     drop(sender);
     assert_eq!(prompt.next().await, None);
     drop(prompt);
     let text = String::from_utf8(out).unwrap();
     assert!(text.starts_with(
-        "\r\x1b[K1 pending\r\x1b[KOpening browser: http://localhost/\n\r\x1b[K1 pending"
+        "1 pending\n… a  updating\r\x1b[1A\x1b[JOpening browser: http://localhost/\n1 pending\n… a  updating"
     ));
-    assert!(text.ends_with("\r\x1b[K"));
-}
-
-#[tokio::test]
-async fn without_a_status_there_is_only_text() {
-    let (sender, keys) = mpsc::channel(1);
-    let mut out = Vec::new();
-    let mut prompt = Prompt { keys, _reader: None, status: None, is_live: true, out: &mut out };
-    prompt.say("one");
-    drop(sender);
-    assert_eq!(prompt.next().await, None);
-    drop(prompt);
-    assert_eq!(out, b"one\n");
+    assert!(text.ends_with("\r\x1b[J"));
 }

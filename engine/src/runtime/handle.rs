@@ -4,6 +4,8 @@ use engine_core::TriggerRefused;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+use super::Reasons;
+
 /// Something the loop is asked for.
 #[derive(Debug)]
 pub enum Request {
@@ -61,10 +63,11 @@ pub enum Request {
     },
 }
 
-/// Asks the loop; cheap to clone.
+/// Asks the loop, and reads what it publishes; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Handle {
     sender: mpsc::UnboundedSender<Request>,
+    reasons: Reasons,
 }
 
 impl Handle {
@@ -72,7 +75,13 @@ impl Handle {
     #[must_use]
     pub fn new() -> (Self, mpsc::UnboundedReceiver<Request>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (Self { sender }, receiver)
+        (Self { sender, reasons: Reasons::default() }, receiver)
+    }
+
+    /// Why each resource is in its state.
+    #[must_use]
+    pub fn reasons(&self) -> &Reasons {
+        &self.reasons
     }
 
     /// Asks for an update of a resource.

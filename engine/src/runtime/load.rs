@@ -46,7 +46,7 @@ struct DeclaredLoad {
 
 impl Runtime {
     pub(super) fn on_load(&mut self, loaded: LoadedTiltfile) {
-        let name = Arc::clone(&loaded.tiltfile);
+        let name = loaded.tiltfile.clone();
         self.drivers.set_loading(&name, false);
         let error = loaded.error();
         let is_good = error.is_none();

@@ -6,11 +6,7 @@ use std::{
 };
 
 use engine_api::{Meta, Store};
-use engine_core::{
-    Time, World,
-    resource::ResourceName,
-    status::{self, Condition, RuntimeStatus, UpdateStatus},
-};
+use engine_core::{Time, World, resource::ResourceName, status::Condition};
 use engine_model::{
     Kind, Load, ObjectId,
     annotation::{RESOURCE, SPAN, UNLISTED},
@@ -30,7 +26,7 @@ use engine_view::{
 use serde_json::Value;
 
 use super::Mode;
-use crate::{logs::LogStore, prompt};
+use crate::logs::LogStore;
 
 /// With more resources than this to publish, they are published at most every [`PUBLISH_EVERY`].
 const PUBLISH_AT_ONCE: usize = 64;
@@ -319,22 +315,4 @@ impl Publisher {
 fn parts(draft: ObjectDraft) -> (ObjectId, Meta, Value) {
     let ObjectDraft { id, labels, annotations, owner, spec } = draft;
     (id, Meta { labels, annotations, owner }, spec)
-}
-
-/// How many resources do well, and how many do not, for the prompt.
-pub(super) fn count(world: &World) -> prompt::Status {
-    let mut counts = prompt::Status::default();
-    for resource in world.resources().iter().filter(|it| !it.is_disabled()) {
-        let (update, runtime) = (resource.update_status(), resource.runtime_status());
-        if update == UpdateStatus::Error || runtime == RuntimeStatus::Error {
-            counts.error += 1;
-        } else if status::ready(update, runtime, false).is_ok() {
-            counts.ok += 1;
-        } else if update != UpdateStatus::None {
-            counts.pending += 1;
-        }
-    }
-    let tiltfiles = world.tiltfiles().iter();
-    counts.error += tiltfiles.filter(|it| it.update_status() == UpdateStatus::Error).count();
-    counts
 }

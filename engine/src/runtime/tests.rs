@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::SystemTime};
 use engine_api::{Kind, reads};
 use engine_core::{reason::Reason, resource::LISTED, world::DockerEvent};
 use engine_model::{
-    Container,
+    Container, TargetId,
     container::{PROJECT_LABEL, SERVICE_LABEL},
 };
 use serde_json::Value;
@@ -48,7 +48,7 @@ impl Rig {
             image_memory: None,
         };
         let logs = LogStore::new(&logs::Options::default());
-        let (runtime, inbox) = Runtime::new(settings, Store::new(), logs);
+        let (runtime, inbox) = Runtime::new(settings, Store::new(), logs, Reasons::default());
         let home = dir.path().display().to_string();
         let before = runtime.drivers.environment.variables.get();
         let docker = dir.path().join("docker").display().to_string();
@@ -185,7 +185,7 @@ async fn of_many_files_that_change_at_once_the_first_are_listed_and_the_rest_is_
     world.reads_of_load().await;
     let files = (0..LISTED + 30).map(|it| PathBuf::from(format!("/w/{it:06}"))).collect();
     let kind = BatchKind::Changed { files, during_update: false };
-    let (target, at) = ("local:r0".to_owned(), SystemTime::now());
+    let (target, at) = (TargetId::Local("r0".into()), SystemTime::now());
     let event = drivers::batch_event(&world.runtime.world, Batch { target, at, kind });
     world.runtime.step(event);
     let expected = (Some(LISTED), Some("30".to_owned()));
@@ -198,7 +198,7 @@ async fn of_many_files_that_change_at_once_the_first_are_listed_and_the_rest_is_
     assert_eq!(world.listed(), expected, "a load leaves what is noted");
 
     let kind = BatchKind::Changed { files: vec!["/w/a".into()], during_update: false };
-    let (target, at) = ("local:r0".to_owned(), SystemTime::now());
+    let (target, at) = (TargetId::Local("r0".into()), SystemTime::now());
     let event = drivers::batch_event(&world.runtime.world, Batch { target, at, kind });
     world.runtime.step(event);
     let expected = (Some(LISTED - 1), Some("31".to_owned()));
@@ -307,7 +307,7 @@ async fn stop_ends_a_live_update_that_gets_no_answer_and_the_next_change_starts_
     for text in ["1", "2"] {
         std::fs::write(&file, text).expect("it is written");
         let kind = BatchKind::Changed { files: vec![file.clone()], during_update: false };
-        let (target, at) = ("image:web".to_owned(), SystemTime::now());
+        let (target, at) = (TargetId::Image("web".into()), SystemTime::now());
         let event = drivers::batch_event(&world.runtime.world, Batch { target, at, kind });
         world.runtime.step(event);
         world.until(is_syncing).await;

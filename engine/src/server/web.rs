@@ -88,6 +88,7 @@ pub fn app(state: State) -> Router {
         .route("/api/set_tiltfile_args", any(asks::set_tiltfile_args))
         .route("/api/explain/{resource}", any(asks::explain))
         .route("/api/graph", any(asks::graph))
+        .route("/api/reasons", any(asks::reasons))
         .route("/api/key", any(asks::key))
         .route("/api/logs", any(asks::logs))
         .route("/api/plan", any(asks::plan))

@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use engine_model::TargetId;
 use tokio::sync::Notify;
 
 use super::{Batch, BatchKind};
@@ -36,8 +37,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Waiting {
     /// Targets with batches, each once, in the order in which they are taken.
-    targets: VecDeque<String>,
-    batches: HashMap<String, VecDeque<Merged>>,
+    targets: VecDeque<TargetId>,
+    batches: HashMap<TargetId, VecDeque<Merged>>,
     /// Whether the watcher or the reader is gone.
     is_closed: bool,
 }
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     fn batch(target: &str, kind: BatchKind) -> Batch {
-        Batch { target: target.to_owned(), at: SystemTime::UNIX_EPOCH, kind }
+        Batch { target: TargetId::Object(target.into()), at: SystemTime::UNIX_EPOCH, kind }
     }
 
     fn changed(files: &[&str], during_update: bool) -> BatchKind {
@@ -187,7 +188,9 @@ mod tests {
     }
 
     fn all(batches: &mut Batches) -> Vec<(String, BatchKind)> {
-        std::iter::from_fn(|| batches.try_recv()).map(|it| (it.target, it.kind)).collect()
+        std::iter::from_fn(|| batches.try_recv())
+            .map(|it| (it.target.to_string(), it.kind))
+            .collect()
     }
 
     #[test]

@@ -215,11 +215,11 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::tests::target, *};
 
     /// A row that wants to know early, after events of so many files that were closed.
     fn burst(now: Instant, n_files: u64, is_early: bool) -> Row {
-        let mut row = Row::new(Target { is_early, ..Target::default() });
+        let mut row = Row::new(Target { is_early, ..target("t") });
         for key in 0..n_files {
             let path = path(key);
             row.add(now, &path, &path, key, Activity::Writing);
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn what_an_update_writes_is_not_told_early() {
         let now = Instant::now();
-        let mut row = Row::new(Target { is_early: true, ..Target::default() });
+        let mut row = Row::new(Target { is_early: true, ..target("t") });
         row.set_updating(now, true);
         for key in 0..20 {
             row.add(now, &path(key), &path(key), key, Activity::Changed);

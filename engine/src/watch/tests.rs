@@ -16,12 +16,23 @@ use notify::{Event, EventHandler as _, EventKind, event::Flag};
 use tempfile::TempDir;
 use tokio::{runtime::Runtime, time::timeout};
 
-use engine_model::IgnoreDef;
+use engine_model::{IgnoreDef, TargetId};
 
 use super::*;
 
 /// Nothing takes this long, unless something is broken.
 const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A target that watches nothing yet.
+pub(super) fn target(id: &str) -> Target {
+    Target {
+        id: TargetId::Object(id.into()),
+        object: String::new(),
+        paths: Vec::new(),
+        ignores: Vec::new(),
+        is_early: false,
+    }
+}
 
 /// A directory, a watcher, and one target `t` that also watches a marker file.
 struct Fixture {
@@ -59,7 +70,7 @@ impl Fixture {
     }
 
     fn target(&self, paths: &[&str], ignores: &[&str]) -> Target {
-        let mut target = Target { id: "t".to_owned(), ..Target::default() };
+        let mut target = target("t");
         target.paths = paths.iter().map(|it| absolute(&self.path(it))).collect();
         target.paths.push(self.dir.path().join("marker"));
         if !ignores.is_empty() {
@@ -133,7 +144,7 @@ fn a_save_is_reported_by_the_name_that_the_target_uses() {
     f.watch(&["src"], &[]);
     fs::write(f.path("src/a"), "2").unwrap();
     let batch = f.next();
-    assert_eq!(batch.target, "t");
+    assert_eq!(batch.target.to_string(), "t");
     let files = vec![f.path("src/a")];
     assert_eq!(batch.kind, BatchKind::Changed { files, during_update: false });
 }
@@ -333,8 +344,7 @@ fn directories_beyond_the_limit_are_looked_at() {
 fn the_root_directory_cannot_be_watched() {
     let f = Fixture::new();
     let Fixture { watcher, mut batches, runtime, .. } = f;
-    let target = |id: &str| Target { id: id.into(), paths: vec!["/".into()], ..Target::default() };
-    watcher.set(vec![target("t")]);
+    watcher.set(vec![Target { paths: vec!["/".into()], ..target("t") }]);
     let message = "filewatch init: Finding ancestor of /: cannot watch root directory".to_owned();
     assert_eq!(runtime.block_on(batches.recv()).unwrap().kind, BatchKind::Failed { message });
 }
@@ -344,7 +354,7 @@ fn an_update_that_rewrites_its_own_files_does_not_cause_the_next_one() {
     let mut f = Fixture::new();
     f.write("src/out", "same");
     f.watch(&["src"], &[]);
-    f.watcher.updating("t", true);
+    f.watcher.updating(&target("t").id, true);
     f.write("src/out", "same");
     let files = vec![f.path("src/out")];
     assert_eq!(f.next().kind, BatchKind::Changed { files, during_update: true });
@@ -352,7 +362,7 @@ fn an_update_that_rewrites_its_own_files_does_not_cause_the_next_one() {
     assert_eq!(f.seen(), [""; 0], "its content is known by now");
     f.write("src/out", "other");
     assert_eq!(f.seen(), ["src/out"]);
-    f.watcher.updating("t", false);
+    f.watcher.updating(&target("t").id, false);
     f.write("src/out", "other");
     assert_eq!(f.seen(), [""; 0], "writes arrive a little later than the end of an update");
 }
@@ -396,13 +406,16 @@ fn targets_that_stay_the_same_are_not_disturbed() {
     f.write("b/x", "1");
     f.watch(&["a"], &[]);
     let mut other = f.target(&["b"], &[]);
-    other.id = "other".to_owned();
+    other.id = TargetId::Object("other".into());
     other.paths.truncate(1);
     f.watcher.set(vec![f.target(&["a"], &[]), other]);
     let started = f.next();
-    assert_eq!((started.target.as_str(), started.kind), ("other", BatchKind::Started));
+    assert_eq!(
+        (started.target, started.kind),
+        (TargetId::Object("other".into()), BatchKind::Started)
+    );
     f.write("b/x", "22");
-    assert_eq!(f.next().target, "other");
+    assert_eq!(f.next().target.to_string(), "other");
     f.watcher.set(vec![f.target(&["a"], &[])]);
     f.write("b/x", "333");
     f.write("a/x", "22");
@@ -425,11 +438,7 @@ fn a_reader_that_does_not_read_holds_nobody_up() {
     let (sink, batches) = queue();
     let watcher = Watcher::start(sink).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let target = |i: usize| Target {
-        id: i.to_string(),
-        paths: vec![dir.path().into()],
-        ..Target::default()
-    };
+    let target = |i: usize| Target { paths: vec![dir.path().into()], ..target(&i.to_string()) };
     watcher.set((0..10).map(target).collect());
     drop(watcher);
     drop(batches);

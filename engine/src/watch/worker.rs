@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use engine_model::TargetId;
+
 use self::changes::Pending;
 use super::{
     Batch, BatchKind, Message, Target,
@@ -47,9 +49,9 @@ pub(super) struct Worker {
     tree: Tree,
     ignores: IgnoreCache,
     rows: HashMap<RowId, Row>,
-    ids: HashMap<String, RowId>,
+    ids: HashMap<TargetId, RowId>,
     /// Targets whose updates have begun before they are watched.
-    early: HashSet<String>,
+    early: HashSet<TargetId>,
     n_rows: RowId,
     /// Rows with an open batch.
     active: BTreeSet<RowId>,
@@ -166,7 +168,7 @@ impl Worker {
     fn set(&mut self, targets: Vec<Target>) {
         let mut locator = Locator::default();
         let mut left = Vec::new();
-        let mut unnamed: HashMap<String, RowId> = self.ids.clone();
+        let mut unnamed: HashMap<TargetId, RowId> = self.ids.clone();
         for target in targets {
             unnamed.remove(&target.id);
             let (id, is_new) = self.row_of(&target);
@@ -221,7 +223,7 @@ impl Worker {
         }
     }
 
-    fn post(&self, target: String, kind: BatchKind) {
+    fn post(&self, target: TargetId, kind: BatchKind) {
         self.sink.send(Batch { target, at: SystemTime::now(), kind });
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use engine_core::{World, objects::SWITCH_KEY, tiltfile::MAIN};
 use engine_model::{
-    DeployTarget, Kind, Load, LocalTarget, Manifest, ObjectId, WatchTarget,
+    DeployTarget, Kind, Load, LocalTarget, Manifest, ObjectId, TargetId, WatchTarget,
     annotation::{BUTTON_TYPE, MANAGED_BY, RESOURCE, SPAN, TARGET, UNLISTED},
     names,
     path::to_text,
@@ -91,7 +91,7 @@ pub fn main(settings: &DeclareSettings<'_>, args: &[String]) -> Vec<ObjectDraft>
     if !args.is_empty() {
         spec["args"] = json!(args);
     }
-    spec["restartOn"] = json!({"fileWatches": [names::config_target(MAIN)]});
+    spec["restartOn"] = json!({"fileWatches": [TargetId::Config(MAIN.into()).to_string()]});
     spec["stopOn"] = json!({"uiButtons": [names::stop_button(MAIN)]});
     vec![
         queue::draft(Value::Null),
@@ -193,12 +193,13 @@ fn file_watch(world: &World, target: &WatchTarget, tiltfile: &str) -> ObjectDraf
     if !target.ignores.is_empty() {
         spec["ignores"] = json!(target.ignores);
     }
-    let own = ["local:", "k8s:"].iter().find_map(|it| target.id.strip_prefix(it));
+    let own = target.id.resource();
     if let Some(resource) = own {
         spec["disableSource"] = disable_source(resource);
     }
-    let resource = own.unwrap_or(tiltfile);
-    let notes = [(RESOURCE, resource), (TARGET, target.id.as_str())];
+    let resource = own.map_or(tiltfile, |it| it);
+    let id = target.id.to_string();
+    let notes = [(RESOURCE, resource), (TARGET, &id)];
     let draft = ObjectDraft::new(Kind::FileWatch, &target.object, spec).annotated(&notes);
     match local::unlisted_files(world, &target.object) {
         Some(unlisted) => draft.annotated(&[(UNLISTED, &unlisted)]),

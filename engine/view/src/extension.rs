@@ -2,7 +2,7 @@
 
 use engine_core::World;
 use engine_formats::golang::label::sanitize_name;
-use engine_model::{Kind, ObjectId, annotation::RESOURCE, names};
+use engine_model::{Kind, ObjectId, TargetId, annotation::RESOURCE};
 use serde_json::{Value, json};
 
 use crate::{draft::ObjectDraft, time};
@@ -30,7 +30,7 @@ pub fn status(world: &World, name: &str) -> Option<Value> {
 /// The `Tiltfile` object of an extension.
 #[must_use]
 pub fn tiltfile(name: &str, path: &str, args: &[String]) -> ObjectDraft {
-    let watch = sanitize_name(&names::config_target(name));
+    let watch = sanitize_name(&TargetId::Config(name.into()).to_string());
     let label = format!("extension.{name}");
     let mut tiltfile = json!({
         "path": path,

@@ -14,6 +14,7 @@ pub mod local;
 pub mod plan;
 pub mod pod;
 pub mod queue;
+pub mod reason;
 pub mod resource;
 pub mod service;
 pub mod session;

@@ -190,7 +190,7 @@ fn specs(resource: &Resource) -> Value {
     };
     let images = resource.manifest.image_targets.iter().flatten();
     let images = images.map(|it| {
-        let mut spec = json!({"id": it.id(), "type": "image"});
+        let mut spec = json!({"id": it.id().to_string(), "type": "image"});
         if it.live_update_reconciler {
             spec["hasLiveUpdate"] = json!(true);
         }

@@ -12,7 +12,7 @@ use engine_core::{
 };
 use engine_model::{
     Cmd, CmdSpec, ComposeProject, ComposeSpec, ComposeTarget, Container, DeployTarget, Link, Load,
-    LocalTarget, Manifest, Port, TriggerMode, Url,
+    LocalTarget, Manifest, Port, ResourceName, TargetId, TriggerMode, Url,
     container::{PROJECT_LABEL, SERVICE_LABEL},
     names,
 };
@@ -23,7 +23,7 @@ use crate::{
     declare::{self, DeclareSettings, Declarer},
     explain::explain,
     graph::graph,
-    queue, resource, session, tiltfile,
+    queue, reason, resource, session, tiltfile,
 };
 
 /// The start of time in these worlds: 2020-01-01.
@@ -33,7 +33,7 @@ const START: i64 = 1_577_836_800_000_000;
 struct Rig {
     world: World,
     now: Time,
-    updates: BTreeMap<Arc<str>, UpdateId>,
+    updates: BTreeMap<ResourceName, UpdateId>,
     load: Option<LoadId>,
 }
 
@@ -74,7 +74,7 @@ impl Rig {
     fn change(&mut self, resource: &str, file: &str) {
         self.step(Event::FilesChanged {
             resource: resource.into(),
-            target: names::local_target(resource).into(),
+            target: TargetId::Local(resource.into()),
             files: vec![(file.into(), Found::Present)],
             at: self.now,
             roots: Roots::new(),
@@ -473,4 +473,31 @@ fn a_load_declares_objects_switches_and_targets() {
         target local:web: ["/src/web"]
         target configs:(Tiltfile): ["/src/Tiltfile"]
     "#]].assert_eq(&out);
+}
+
+#[test]
+fn a_reason_follows_what_it_waits_for_to_the_root_cause() {
+    let mut rig = Rig::new(vec![local("db"), local("api:db"), local("web:api")]);
+    let all = |rig: &Rig| {
+        let find = |it: &str| reason::reason(&rig.world, it).map(Arc::new);
+        let line = |name| {
+            let found = reason::resolve(name, &find)
+                .expect("it is known")
+                .presented("engine", str::to_owned);
+            let way_out = found.way_out.map_or(String::new(), |it| format!(" ({it})"));
+            format!("{name}: {:?}: {}{way_out}\n", found.state, found.headline)
+        };
+        ["db", "api", "web"].map(line).concat()
+    };
+    expect![[r#"
+        db: Updating: updating: Initial Build
+        api: Waiting: waiting for db: updating: Initial Build (allow_parallel=True lets local resources update side by side)
+        web: Waiting: waiting for db: updating: Initial Build (allow_parallel=True lets local resources update side by side)
+    "#]].assert_eq(&all(&rig));
+    rig.end("db", Some("exit 1"));
+    expect![[r#"
+        db: Failed: exit 1 (save a file of it, or `engine trigger db`, to try again; `engine logs db` has the output)
+        api: Waiting: waiting for db: exit 1 (save a file of it, or `engine trigger db`, to try again; `engine logs db` has the output)
+        web: Waiting: waiting for api, which waits for db: exit 1 (save a file of it, or `engine trigger db`, to try again; `engine logs db` has the output)
+    "#]].assert_eq(&all(&rig));
 }

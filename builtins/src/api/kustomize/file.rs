@@ -33,7 +33,7 @@ pub(super) fn read(text: &[u8]) -> Result<Kustomization, Error> {
     let (data, failure, problems) = yaml::with_tree_v2(text, |stream| {
         let mut reader =
             KustomizationReader { stream, open: Vec::new(), failure: None, problems: Vec::new() };
-        let data = stream.documents.first().map(|root| reader.read(*root, &KUSTOMIZATION));
+        let data = stream.documents.first().map(|root| reader.read(*root, KUSTOMIZATION));
         (data.unwrap_or_default(), reader.failure, reader.problems)
     })?;
     if let Some(failure) = failure {
@@ -108,9 +108,9 @@ struct KustomizationReader<'s, 't> {
 }
 
 impl KustomizationReader<'_, '_> {
-    fn read(&mut self, id: NodeId, ty: &'static Type) -> Data {
+    fn read(&mut self, id: NodeId, ty: Type) -> Data {
         let stream = self.stream;
-        match (&stream[id].kind, ty.shape) {
+        match (&stream[id].kind, ty.shape()) {
             (_, FieldShape::Any) => Data::Empty,
             (Kind::Alias { name, target }, _) => {
                 if self.open.contains(target) {
@@ -150,17 +150,17 @@ impl KustomizationReader<'_, '_> {
     fn read_fields(
         &mut self,
         entries: &[(NodeId, NodeId)],
-        ty: &'static Type,
+        ty: Type,
         fields: &mut Vec<(&'static str, Data)>,
     ) {
-        let FieldShape::Struct(known) = ty.shape else { return };
+        let FieldShape::Struct(known) = ty.shape() else { return };
         for (key, value) in entries {
             let key = &self.stream[*key];
             if key.is_merge_key() {
                 if let Data::Fields(merged) = self.read_merged(*value, ty) {
                     fields.extend(merged);
                 }
-            } else if let Some((name, ty)) = known.iter().find(|it| it.0 == key.text()) {
+            } else if let Some((name, ty)) = known.find(key.text()) {
                 let data = self.read(*value, ty);
                 fields.push((name, data));
             }
@@ -168,7 +168,7 @@ impl KustomizationReader<'_, '_> {
     }
 
     /// Reads one mapping, or several of which the first counts most.
-    fn read_merged(&mut self, id: NodeId, ty: &'static Type) -> Data {
+    fn read_merged(&mut self, id: NodeId, ty: Type) -> Data {
         let stream = self.stream;
         let mappings = match &stream[id].kind {
             Kind::Sequence { items, .. } => items.as_slice(),
@@ -186,13 +186,7 @@ impl KustomizationReader<'_, '_> {
         Data::Fields(fields)
     }
 
-    fn read_scalar(
-        &mut self,
-        id: NodeId,
-        value: &str,
-        shape: FieldShape,
-        ty: &'static Type,
-    ) -> Data {
+    fn read_scalar(&mut self, id: NodeId, value: &str, shape: FieldShape, ty: Type) -> Data {
         let tag = tag_v2(&self.stream[id]).into_owned();
         match shape {
             _ if tag == "!!null" => Data::Empty,
@@ -203,7 +197,7 @@ impl KustomizationReader<'_, '_> {
         }
     }
 
-    fn refuse(&mut self, id: NodeId, tag: &str, ty: &'static Type) -> Data {
+    fn refuse(&mut self, id: NodeId, tag: &str, ty: Type) -> Data {
         let node = &self.stream[id];
         let value = match &node.kind {
             Kind::Scalar { value, .. } if value.len() > 10 => {
@@ -213,7 +207,7 @@ impl KustomizationReader<'_, '_> {
             _ => String::new(),
         };
         self.problems
-            .push(format!("line {}: cannot unmarshal {tag}{value} into {}", node.line, ty.name));
+            .push(format!("line {}: cannot unmarshal {tag}{value} into {}", node.line, ty.0));
         Data::Empty
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn spec<'v>(
         };
         given[index] = Some(nested_field(&spec.fields[index], value, eval)?);
     }
-    Ok(Json::Object(emit(spec.fields, given, Session::of(eval))))
+    Ok(Json::Object(emit(&spec.fields, given, Session::of(eval))))
 }
 
 /// A list of specs; nothing but a list will do.
@@ -97,8 +97,8 @@ fn compound<'v>(
         FieldKind::StrList => str_list(StrList::from_arg(value, eval)?),
         FieldKind::StrMap => StrMap::from_arg(value, eval)?.0,
         FieldKind::Duration => GoDuration(Duration::from_arg(value, eval)?.0).to_string().into(),
-        FieldKind::Spec(nested) => spec(nested, value, eval)?,
-        FieldKind::List(item) => list(item, value, eval)?,
+        FieldKind::Spec(nested) => spec(Spec::named(nested), value, eval)?,
+        FieldKind::List(item) => list(Spec::named(item), value, eval)?,
         FieldKind::Nothing => return Err("nothing can be given here".into()),
     })
 }
@@ -158,7 +158,7 @@ pub(super) fn emit(
             (Some(json), Empty::Omitted) if is_empty(field.kind, &json) => continue,
             (Some(json), _) => json,
         };
-        map.insert(field.json.to_owned(), json);
+        map.insert(field.json.clone(), json);
     }
     map
 }
@@ -186,8 +186,9 @@ fn zero(kind: FieldKind, session: &Session) -> Json {
         | FieldKind::StrList
         | FieldKind::List(_)
         | FieldKind::Nothing => Json::Null,
-        FieldKind::Spec(spec) => {
-            Json::Object(emit(spec.fields, vec![None; spec.fields.len()], session))
+        FieldKind::Spec(function) => {
+            let spec = Spec::named(function);
+            Json::Object(emit(&spec.fields, vec![None; spec.fields.len()], session))
         }
     }
 }

@@ -4,6 +4,8 @@
 //! after everything that existed at the time of the request. A client that follows then gets new segments as they are
 //! written.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
 use super::filter::{Filter, Source};
 
 /// The path of the log.
@@ -12,6 +14,8 @@ pub const PATH: &str = "/api/logs";
 pub const CONTENT_TYPE: &str = "application/x-ndjson";
 /// The line that ends the history.
 pub const END_OF_HISTORY: &str = r#"{"history":"end"}"#;
+/// What is encoded in a value.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// What a client asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +35,8 @@ impl Query {
         let mut parsed = Self::default();
         for pair in query.split('&') {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let value = decode(value);
+            let value = value.replace('+', " ");
+            let value = percent_decode_str(&value).decode_utf8_lossy().into_owned();
             match key {
                 "resource" => parsed.filter.resources.push(value),
                 "level" => parsed.filter.level = Filter::level_from_flag(&value),
@@ -48,8 +53,8 @@ impl Query {
     /// Formats this as the query of a URL.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut pairs: Vec<String> =
-            self.filter.resources.iter().map(|it| format!("resource={}", encode(it))).collect();
+        let resource = |it: &String| format!("resource={}", utf8_percent_encode(it, ENCODED));
+        let mut pairs: Vec<String> = self.filter.resources.iter().map(resource).collect();
         pairs.extend(self.filter.level.map(|it| format!("level={}", it.lower_name())));
         if self.filter.source != Source::All {
             pairs.push(format!("source={}", self.filter.source.as_flag()));
@@ -63,36 +68,4 @@ impl Query {
         }
         pairs.join("&")
     }
-}
-
-fn encode(text: &str) -> String {
-    let mut out = String::new();
-    for &byte in text.as_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
-fn decode(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let hex = after.get(..2).and_then(|it| std::str::from_utf8(it).ok());
-        match (byte, hex.and_then(|it| u8::from_str_radix(it, 16).ok())) {
-            (b'%', Some(value)) => {
-                out.push(value);
-                rest = &after[2..];
-                continue;
-            }
-            (b'+', _) => out.push(b' '),
-            _ => out.push(byte),
-        }
-        rest = after;
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

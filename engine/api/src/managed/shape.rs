@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::fields::FieldSet;
 use crate::{
     Kind, KindSchema,
-    schema::{Ty, Type, meta::OBJECT_META},
+    schema::{Ty, Type},
 };
 
 /// How a value divides into fields.
@@ -41,7 +41,7 @@ impl Shape {
         let structure = |ty: Option<&'static Type>| ty.map_or(Self::Leaf, Self::Struct);
         match self {
             Self::Object(kind) => match name {
-                "metadata" => Self::Struct(&OBJECT_META),
+                "metadata" => structure(Type::named("ObjectMeta")),
                 "spec" => structure(kind.spec()),
                 "status" => structure(kind.status()),
                 "data" => Self::Map,

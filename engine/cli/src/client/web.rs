@@ -65,9 +65,18 @@ impl WebClient {
 
     /// Has something worked out, as JSON; nothing if no instance is running. That it refuses is a failure.
     pub fn work_out(&mut self, path: &str) -> Result<Option<Value>, Failure> {
-        let answer = match self.try_send(&Method::POST, path, None) {
+        self.ask(&Method::POST, path)
+    }
+
+    /// Reads something as JSON; nothing if no instance is running.
+    pub(crate) fn read(&mut self, path: &str) -> Result<Option<Value>, Failure> {
+        self.ask(&Method::GET, path)
+    }
+
+    fn ask(&mut self, method: &Method, path: &str) -> Result<Option<Value>, Failure> {
+        let answer = match self.try_send(method, path, None) {
             Err(TransportError::Connect(_)) => return Ok(None),
-            Err(error) => return Err(self.unreachable(&Method::POST, path, &error)),
+            Err(error) => return Err(self.unreachable(method, path, &error)),
             Ok(answer) => self.body(path, answer)?,
         };
         let no_json = |_| {

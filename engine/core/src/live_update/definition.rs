@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use engine_model::{DeployTarget, IgnoreDef, ImageTarget, Manifest};
+use engine_model::{
+    DeployTarget, IgnoreDef, ImageName, ImageTarget, LiveUpdateName, Manifest, TargetId,
+};
 
 use super::rules::Rules;
 
@@ -27,7 +29,7 @@ pub enum Selector {
     /// Those of pods with an image of this name, whatever its tag.
     Image(String),
     /// Those of pods with the image of an image map.
-    ImageMap(String),
+    ImageMap(ImageName),
 }
 
 impl Selector {
@@ -41,7 +43,7 @@ impl Selector {
         match named.map(|it| &it.container_name).filter(|it| !it.is_empty()) {
             Some(name) => Self::Name(name.clone()),
             None if image.is_live_update_only => Self::Image(image.selector.clone()),
-            None => Self::ImageMap(image.image_map_name.clone()),
+            None => Self::ImageMap(image.image_map_name.as_str().into()),
         }
     }
 }
@@ -54,7 +56,7 @@ pub struct Definition {
     /// When containers are updated.
     pub mode: UpdateMode,
     /// The file watches of its image and of those below it.
-    pub sources: Vec<Arc<str>>,
+    pub sources: Vec<TargetId>,
     /// Which containers it is for.
     pub selector: Selector,
     /// What its sources leave out.
@@ -63,7 +65,7 @@ pub struct Definition {
 
 impl Definition {
     /// The live updates of a resource, by name.
-    pub fn all(manifest: &Manifest) -> impl Iterator<Item = (Arc<str>, Self)> {
+    pub fn all(manifest: &Manifest) -> impl Iterator<Item = (LiveUpdateName, Self)> {
         let images = manifest.image_targets.as_deref().unwrap_or_default();
         let live = images.iter().filter(|it| it.live_update_reconciler);
         live.map(|it| (it.live_update_name.as_str().into(), Self::of(manifest, it, images)))
@@ -75,7 +77,7 @@ impl Definition {
         Self {
             rules: Rules::new(&image.live_update_spec),
             mode: if is_auto { UpdateMode::Auto } else { UpdateMode::Manual },
-            sources: bases.iter().map(|it| it.id().into()).collect(),
+            sources: bases.iter().map(|it| it.id()).collect(),
             selector: Selector::of(manifest, image),
             ignores: bases
                 .iter()

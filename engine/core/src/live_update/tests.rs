@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use engine_model::{LiveUpdateExec, LiveUpdateSpec, LiveUpdateSync};
+use engine_model::{LiveUpdateExec, LiveUpdateSpec, LiveUpdateSync, TargetId};
 use expect_test::Expect;
 
 use super::*;
@@ -14,7 +14,7 @@ mod files;
 /// A live update with a few files, containers and a clock that counts steps.
 struct Rig {
     live_update: LiveUpdate,
-    source: Arc<str>,
+    source: TargetId,
     now: Time,
     roots: Roots,
     log: String,
@@ -45,8 +45,8 @@ fn spec() -> LiveUpdateSpec {
     }
 }
 
-fn definition(spec: &LiveUpdateSpec, mode: UpdateMode, source: &Arc<str>) -> Definition {
-    let (rules, sources) = (Rules::new(spec), vec![Arc::clone(source)]);
+fn definition(spec: &LiveUpdateSpec, mode: UpdateMode, source: &TargetId) -> Definition {
+    let (rules, sources) = (Rules::new(spec), vec![source.clone()]);
     Definition { rules, mode, sources, ..Definition::default() }
 }
 
@@ -60,7 +60,7 @@ fn observed(name: &str, id: &str, state: ContainerState) -> Observed {
 
 impl Rig {
     fn new(spec: &LiveUpdateSpec, mode: UpdateMode) -> Self {
-        let source: Arc<str> = "image:app".into();
+        let source = TargetId::Image("app".into());
         let definition = definition(spec, mode, &source);
         Self {
             live_update: LiveUpdate::new(definition, "/p".into()),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use engine_model::{WatchTarget, spec::Exec};
+use engine_model::{ImageName, WatchTarget, spec::Exec};
 
 use super::CmdRunId;
 use crate::resource::ResourceName;
@@ -18,7 +18,7 @@ pub enum ObjectAction {
     /// Files of an image have changed.
     ImageInputsChanged {
         /// The image.
-        image: String,
+        image: ImageName,
     },
     /// Run the command of a Cmd object.
     RunCommand {

@@ -1,6 +1,6 @@
 //! Everything that can happen to API objects, and to what they ask for.
 
-use engine_model::{SpecChange, Time, WatchTarget};
+use engine_model::{SpecChange, TargetId, Time, WatchTarget};
 
 use super::{CmdEvent, CmdRunId, LoadedRepo, RepoStatus, WatchEvent};
 use crate::resource::ResourceName;
@@ -27,7 +27,7 @@ pub enum ObjectEvent {
     /// The watcher reports something.
     Watch {
         /// The target.
-        target: String,
+        target: TargetId,
         /// When that was.
         at: Time,
         /// What.

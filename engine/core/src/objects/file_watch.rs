@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use engine_model::{FilePath, ImageTarget, Kind, Time, WatchTarget, names, path::to_path};
+use engine_model::{FilePath, ImageName, Kind, TargetId, Time, WatchTarget, path::to_path};
 
 use super::{ObjectAction, Objects};
 use crate::{
@@ -127,7 +127,7 @@ pub(crate) struct Watches {
     /// What is known, by the name of the object.
     files: BTreeMap<String, WatchedFiles>,
     /// The objects of targets.
-    objects: HashMap<String, String>,
+    objects: HashMap<TargetId, String>,
     /// Objects of which nothing is watched.
     unwatched: BTreeSet<String>,
     delayed: Vec<DelayedChange>,
@@ -137,7 +137,7 @@ pub(crate) struct Watches {
 #[derive(Clone, Debug)]
 struct DelayedChange {
     due: Time,
-    target: String,
+    target: TargetId,
     files: Vec<(FilePath, Found)>,
     seen: Time,
 }
@@ -163,7 +163,7 @@ impl Objects {
             !spec.is_target && !others.contains(name.as_str()) && state != EnableState::Disabled
         });
         let target = |(name, spec): (&String, &engine_model::spec::FileWatchSpec)| WatchTarget {
-            id: name.clone(),
+            id: TargetId::Object(name.as_str().into()),
             object: name.clone(),
             paths: spec.watched_paths.iter().map(|it| to_path(it).into_owned()).collect(),
             ignores: spec.ignores.clone(),
@@ -190,12 +190,12 @@ impl World {
         let watches = &mut self.objects.watches;
         watches.is_stale = true;
         let mut declared = watches.declared.remove(tiltfile).unwrap_or_default();
-        let config = names::config_target(tiltfile);
+        let config = TargetId::Config(tiltfile.clone());
         declared.retain(|it| !is_good && it.id != config);
         let targets = targets.into_iter().filter(|it| is_good || it.id == config);
         declared.extend(targets.map(Arc::new));
         if !declared.is_empty() {
-            watches.declared.insert(Arc::clone(tiltfile), declared);
+            watches.declared.insert(tiltfile.clone(), declared);
         }
     }
 
@@ -229,7 +229,7 @@ impl World {
     #[must_use]
     pub fn watch_targets(&self) -> Vec<Arc<WatchTarget>> {
         let enabled = self.resources().iter().filter(|it| !it.is_disabled());
-        let images: HashSet<String> = enabled.flat_map(images_of).collect();
+        let images: HashSet<&str> = enabled.flat_map(images_of).collect();
         let declared = self.objects.watches.declared.values().flatten();
         let mut targets: Vec<Arc<WatchTarget>> =
             declared.filter(|it| self.is_watching(&it.id, &images)).cloned().collect();
@@ -238,15 +238,24 @@ impl World {
     }
 
     /// Whether somebody wants to know about a target; `images` are those that take part.
-    fn is_watching(&self, target: &str, images: &HashSet<String>) -> bool {
-        match resource_of(target) {
-            Some(resource) => self.resource(resource).is_some_and(|it| !it.is_disabled()),
-            None => !target.starts_with("image:") || images.contains(target),
+    fn is_watching(&self, target: &TargetId, images: &HashSet<&str>) -> bool {
+        match target {
+            TargetId::Local(resource) | TargetId::Apply(resource) => {
+                self.resource(resource).is_some_and(|it| !it.is_disabled())
+            }
+            TargetId::Image(image) => images.contains(&**image),
+            TargetId::Config(_) | TargetId::Object(_) => true,
         }
     }
 
     /// Takes in what the watcher reports; a target that is not watched any more does not matter.
-    pub(crate) fn watch_event(&mut self, now: Time, target: &str, at: Time, event: WatchEvent) {
+    pub(crate) fn watch_event(
+        &mut self,
+        now: Time,
+        target: &TargetId,
+        at: Time,
+        event: WatchEvent,
+    ) {
         let watches = &mut self.objects.watches;
         let Some(object) = watches.objects.get(target).cloned() else { return };
         let Some(watched) = watches.files.get_mut(&object) else { return };
@@ -258,19 +267,18 @@ impl World {
             WatchEvent::Recovered => watched.error.clear(),
             WatchEvent::Failed { message } => {
                 watched.error.clone_from(&message);
-                let resource = target.split_once(':').map_or("", |(_, name)| name);
-                self.warn(resource, message);
+                self.warn(log_of(target), message);
             }
             WatchEvent::Changed { files, roots, during_update } => {
                 watched.saw(at, &files);
-                let tiltfile = target.strip_prefix("configs:");
-                match tiltfile.and_then(|it| Some((it, watched.pause(during_update)?))) {
+                let is_config = matches!(target, TargetId::Config(_));
+                match is_config.then(|| watched.pause(during_update)).flatten() {
                     None => self.target_changed(now, target, files, at, &roots),
-                    Some((tiltfile, (secs, is_first))) => {
-                        let (due, target) = (now.plus_millis(secs * 1_000), target.to_owned());
+                    Some((secs, is_first)) => {
                         if is_first {
-                            self.warn(tiltfile, loop_warning(&files));
+                            self.warn(log_of(target), loop_warning(&files));
                         }
+                        let (due, target) = (now.plus_millis(secs * 1_000), target.clone());
                         let delayed = DelayedChange { due, target, files, seen: at };
                         self.objects.watches.delayed.push(delayed);
                     }
@@ -297,7 +305,7 @@ impl World {
     fn target_changed(
         &mut self,
         now: Time,
-        target: &str,
+        target: &TargetId,
         files: Vec<(FilePath, Found)>,
         at: Time,
         roots: &Roots,
@@ -307,23 +315,27 @@ impl World {
             let files = files.iter().map(|it| it.0.clone()).collect();
             self.config_files_changed(now, &name, files, at);
         }
-        let part: Arc<str> = target.into();
-        if let Some(resource) = resource_of(target) {
-            self.files_changed(now, &resource.into(), &part, files, at, roots);
-        } else if let Some(image) = target.strip_prefix("image:") {
-            for resource in self.users_of(target) {
-                self.files_changed(now, &resource, &part, files.clone(), at, roots);
+        match target {
+            TargetId::Local(resource) | TargetId::Apply(resource) => {
+                self.files_changed(now, resource, target, files, at, roots);
             }
-            let image = image.to_owned();
-            self.do_for_object(ObjectAction::ImageInputsChanged { image });
+            TargetId::Image(image) => {
+                for resource in self.users_of(image) {
+                    self.files_changed(now, &resource, target, files.clone(), at, roots);
+                }
+                let image = image.clone();
+                self.do_for_object(ObjectAction::ImageInputsChanged { image });
+            }
+            TargetId::Config(_) | TargetId::Object(_) => {}
         }
         self.reconcile_cmds_where(|it| it.restart_on.file_watches.contains(&watch));
     }
 
     /// The resources that an image is part of, without those that are switched off.
-    fn users_of(&self, image: &str) -> Vec<ResourceName> {
-        let has_image = |it: &&Resource| !it.is_disabled() && images_of(it).any(|it| it == image);
-        self.resources().iter().filter(has_image).map(|it| Arc::clone(&it.name)).collect()
+    fn users_of(&self, image: &ImageName) -> Vec<ResourceName> {
+        let has_image =
+            |it: &&Resource| !it.is_disabled() && images_of(it).any(|it| it == &**image);
+        self.resources().iter().filter(has_image).map(|it| it.name.clone()).collect()
     }
 
     fn warn(&mut self, resource: &str, text: String) {
@@ -332,14 +344,18 @@ impl World {
     }
 }
 
-/// The resource whose own files a target stands for.
-fn resource_of(target: &str) -> Option<&str> {
-    ["local:", "k8s:"].iter().find_map(|it| target.strip_prefix(it))
+/// Whose log says what is wrong with a target; empty for none.
+fn log_of(target: &TargetId) -> &str {
+    match target {
+        TargetId::Config(name) | TargetId::Apply(name) | TargetId::Local(name) => name,
+        TargetId::Image(image) => image,
+        TargetId::Object(_) => "",
+    }
 }
 
 /// The images that a resource is made of.
-fn images_of(resource: &Resource) -> impl Iterator<Item = String> {
-    resource.manifest.image_targets.iter().flatten().map(ImageTarget::id)
+fn images_of(resource: &Resource) -> impl Iterator<Item = &str> {
+    resource.images().iter().map(|it| it.image_map_name.as_str())
 }
 
 fn loop_warning(files: &[(FilePath, Found)]) -> String {

@@ -8,10 +8,7 @@ mod rollout;
 mod select;
 mod status;
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use engine_model::{
     ApplyCmd,
@@ -162,5 +159,5 @@ pub fn apply_span(resource: &str) -> String {
 }
 
 fn line(resource: &ResourceName, span: String, kind: LineKind, text: String) -> LogLine {
-    LogLine { resource: Arc::clone(resource), span, kind, text }
+    LogLine { resource: resource.clone(), span, kind, text }
 }

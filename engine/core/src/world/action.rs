@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine_model::{FilePath, IgnoreDef};
+use engine_model::{FilePath, IgnoreDef, LiveUpdateName};
 
 use crate::{
     live_update::{SyncId, SyncPlan},
@@ -61,7 +61,7 @@ pub enum Action {
         /// The resource.
         resource: ResourceName,
         /// Its live update.
-        live_update: Arc<str>,
+        live_update: LiveUpdateName,
         /// The paths.
         roots: Vec<FilePath>,
         /// The rules.
@@ -72,7 +72,7 @@ pub enum Action {
         /// The resource.
         resource: ResourceName,
         /// Its live update.
-        live_update: Arc<str>,
+        live_update: LiveUpdateName,
         /// The number to report with.
         id: SyncId,
         /// What the containers get.
@@ -85,7 +85,7 @@ pub enum Action {
         /// The resource.
         resource: ResourceName,
         /// Its live update.
-        live_update: Arc<str>,
+        live_update: LiveUpdateName,
         /// What the containers get.
         plan: Arc<SyncPlan>,
     },

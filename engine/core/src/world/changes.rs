@@ -1,8 +1,8 @@
 //! Takes in changed files: which of them the next update consumes.
 
-use std::{collections::HashSet, sync::Arc};
+use std::collections::HashSet;
 
-use engine_model::FilePath;
+use engine_model::{FilePath, TargetId};
 
 use crate::{
     live_update::{Found, Roots},
@@ -16,7 +16,7 @@ impl World {
         &mut self,
         now: Time,
         name: &ResourceName,
-        target: &Arc<str>,
+        target: &TargetId,
         files: Vec<(FilePath, Found)>,
         seen: Time,
         roots: &Roots,
@@ -37,7 +37,7 @@ impl World {
         let known: HashSet<&FilePath> = later.iter().flat_map(|it| &it.files).collect();
         let paths = files.into_iter().map(|(path, _)| path);
         for path in paths.filter(|it| !known.contains(it)) {
-            let (target, suspect) = (Arc::clone(target), suspect.clone());
+            let (target, suspect) = (target.clone(), suspect.clone());
             resource.pending.add(ChangedFile { target, path, at: seen, suspect });
         }
         self.touch(at);

@@ -172,7 +172,7 @@ impl World {
         if self.docker.error() == Some(&error) {
             return;
         }
-        let (resource, span, kind) = (Arc::default(), String::new(), LineKind::Error);
+        let (resource, span, kind) = ("".into(), String::new(), LineKind::Error);
         self.effects.lines.push(LogLine { resource, span, kind, text: error.clone() });
         self.docker.connection = Some(DockerConnection::Lost { error });
         self.clusters.remove(DOCKER);

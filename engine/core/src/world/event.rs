@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use engine_model::{FilePath, Manifest, TriggerMode};
+use engine_model::{FilePath, LiveUpdateName, Manifest, TargetId, TriggerMode};
 
 use crate::{
     cluster::ClusterEvent,
@@ -59,7 +59,7 @@ pub enum Event {
         /// The resource.
         resource: ResourceName,
         /// The part of it.
-        target: Arc<str>,
+        target: TargetId,
         /// The files, each with what is there now.
         files: Vec<(FilePath, Found)>,
         /// When the change was seen.
@@ -70,7 +70,7 @@ pub enum Event {
     /// Inputs of an image seem to be complete while many others of it still change.
     FilesChanging {
         /// The image, as a part of resources.
-        target: Arc<str>,
+        target: TargetId,
         /// The files.
         files: Vec<FilePath>,
         /// What is at [`World::sync_roots`](crate::World::sync_roots) of the target now.
@@ -132,7 +132,7 @@ pub enum Event {
         /// The resource.
         resource: ResourceName,
         /// All containers of each of its live updates, in order.
-        containers: Vec<(Arc<str>, Vec<Observed>)>,
+        containers: Vec<(LiveUpdateName, Vec<Observed>)>,
         /// What is at [`Resource::sync_roots`](crate::resource::Resource::sync_roots) now.
         roots: Roots,
     },
@@ -141,7 +141,7 @@ pub enum Event {
         /// The resource.
         resource: ResourceName,
         /// Its live update.
-        live_update: Arc<str>,
+        live_update: LiveUpdateName,
         /// The files, or what is wrong.
         result: Result<Vec<FilePath>, ListError>,
     },
@@ -150,7 +150,7 @@ pub enum Event {
         /// The resource.
         resource: ResourceName,
         /// Its live update.
-        live_update: Arc<str>,
+        live_update: LiveUpdateName,
         /// Which update of containers.
         id: SyncId,
         /// How it ended for each of them.
@@ -161,7 +161,7 @@ pub enum Event {
         /// The resource.
         resource: ResourceName,
         /// Its live update.
-        live_update: Arc<str>,
+        live_update: LiveUpdateName,
     },
     /// The process of a server runs.
     ServeStarted {

@@ -6,7 +6,7 @@ use engine_model::{
     ApplyCmd, BuildDetails, Cmd, CmdSpec, ComposeProject, ComposeSpec, ComposeTarget, DeployTarget,
     DockerBuild, Forward, GoDuration, ImageTarget, KubernetesTarget, LiveUpdateSpec,
     LiveUpdateSync, LocalTarget, Manifest, PodReadiness, PortForwardTemplate, Present, Probe,
-    TriggerMode,
+    TargetId, TriggerMode,
 };
 
 use crate::{
@@ -30,11 +30,19 @@ pub(super) fn with_clusters(settings: Settings) -> World {
     world
 }
 
+/// The image of all resources that have one.
+const SHARED: &str = "shared";
+
+/// What the image that all resources share watches.
+pub(super) fn shared_target() -> TargetId {
+    TargetId::Image(SHARED.into())
+}
+
 /// The image that all resources share was built.
 pub(super) fn built(started: Time) -> Event {
     Event::Image(ImageEvent::Ended {
         resource: "".into(),
-        image: "shared".to_owned(),
+        image: SHARED.into(),
         started,
         result: Ok(image_names(started)),
         stages: Vec::new(),
@@ -43,7 +51,7 @@ pub(super) fn built(started: Time) -> Event {
 
 /// The image that all resources share is the one that was built at `started`.
 pub(super) fn kept(started: Time, looked: Time) -> Event {
-    let (image, names) = ("shared".to_owned(), image_names(started));
+    let (image, names) = (SHARED.into(), image_names(started));
     Event::Image(ImageEvent::Kept { image, names, looked })
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use engine_model::{ImageTarget, Kind, ObjectId, Time};
+use engine_model::{ImageName, ImageTarget, Kind, ObjectId, TargetId, Time};
 
 use crate::{
     image::{BuildError, BuildStage, ImageBuild, ImageBuildEnd, ImageNames},
@@ -18,7 +18,7 @@ pub enum ImageEvent {
         /// The resource that needs it.
         resource: ResourceName,
         /// Its image map.
-        image: String,
+        image: ImageName,
         /// Since when.
         started: Time,
     },
@@ -27,7 +27,7 @@ pub enum ImageEvent {
         /// The resource that needs it.
         resource: ResourceName,
         /// Its image map.
-        image: String,
+        image: ImageName,
         /// When the build began.
         started: Time,
         /// What was built, or what went wrong.
@@ -38,7 +38,7 @@ pub enum ImageEvent {
     /// It is used as it was built before, since its inputs are as they were then.
     Kept {
         /// Its image map.
-        image: String,
+        image: ImageName,
         /// What was built.
         names: ImageNames,
         /// When its inputs were looked at.
@@ -59,7 +59,7 @@ impl World {
         self.resources.iter().find_map(|resource| {
             let image =
                 resource.images().iter().find(|it| build_objects(it).any(|it| it == *id))?;
-            resource.builds.get(&image.image_map_name)
+            resource.builds.get(image.image_map_name.as_str())
         })
     }
 
@@ -77,7 +77,7 @@ impl World {
                 }
             }
             ImageEvent::Kept { image, names, looked } => {
-                let target = image_target(&image);
+                let target = TargetId::Image(image.clone());
                 self.image_known(image, names);
                 self.image_kept(now, &target, looked);
             }
@@ -85,16 +85,16 @@ impl World {
     }
 
     /// This is the image from now on.
-    fn image_known(&mut self, image: String, names: ImageNames) {
-        self.image_built(&image_target(&image), names.started);
-        self.effects.changed.insert(ObjectId::new(Kind::ImageMap, &image));
+    fn image_known(&mut self, image: ImageName, names: ImageNames) {
+        self.image_built(&TargetId::Image(image.clone()), names.started);
+        self.effects.changed.insert(ObjectId::new(Kind::ImageMap, &*image));
         self.images.insert(image, names);
     }
 
-    fn set_build(&mut self, resource: &str, image: String, build: ImageBuild) {
+    fn set_build(&mut self, resource: &str, image: ImageName, build: ImageBuild) {
         let Some(&at) = self.index.get(resource) else { return };
         let resource = &mut self.resources[at];
-        let Some(target) = resource.images().iter().find(|it| it.image_map_name == image) else {
+        let Some(target) = resource.images().iter().find(|it| it.image_map_name == *image) else {
             return;
         };
         self.effects.changed.extend(build_objects(target));
@@ -105,7 +105,7 @@ impl World {
     pub(super) fn end_builds(&mut self, now: Time, at: usize, error: &str) {
         let manifest = Arc::clone(&self.resources[at].manifest);
         for image in manifest.image_targets.iter().flatten() {
-            let build = self.resources[at].builds.get_mut(&image.image_map_name);
+            let build = self.resources[at].builds.get_mut(image.image_map_name.as_str());
             if let Some(build) = build.filter(|it| it.end.is_none()) {
                 let (result, stages) = (Err(BuildError(error.to_owned())), Vec::new());
                 build.end = Some(ImageBuildEnd { at: now, result, stages });
@@ -121,10 +121,10 @@ impl World {
             let Resource { manifest, builds, .. } = resource;
             let own = manifest.image_targets.iter().flatten();
             let own: HashSet<&str> = own.map(|it| it.image_map_name.as_str()).collect();
-            builds.retain(|image, _| own.contains(image.as_str()));
+            builds.retain(|image, _| own.contains(&**image));
             all.extend(own);
         }
-        self.images.retain(|image, _| all.contains(image.as_str()));
+        self.images.retain(|image, _| all.contains(&**image));
     }
 }
 
@@ -142,9 +142,4 @@ fn build_objects(image: &ImageTarget) -> impl Iterator<Item = ObjectId> {
         [(Kind::DockerImage, &image.docker_image_name), (Kind::CmdImage, &image.cmd_image_name)];
     let named = names.into_iter().filter(|(_, name)| !name.is_empty());
     named.map(|(kind, name)| ObjectId::new(kind, name.as_str()))
-}
-
-/// An image as a part of resources.
-fn image_target(image: &str) -> Arc<str> {
-    format!("image:{image}").into()
 }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use engine_model::{FilePath, Kind, ObjectId};
+use engine_model::{FilePath, Kind, LiveUpdateName, ObjectId, TargetId};
 
 use crate::{
     effect::{LineKind, LogLine},
@@ -24,7 +24,7 @@ use crate::{
 impl World {
     /// The local paths of sync steps that files of a target may belong to.
     #[must_use]
-    pub fn sync_roots(&self, target: &str) -> BTreeSet<FilePath> {
+    pub fn sync_roots(&self, target: &TargetId) -> BTreeSet<FilePath> {
         let all = self.resources.iter().flat_map(|it| it.live_updates.values());
         all.filter(|it| it.has_source(target)).flat_map(LiveUpdate::sync_roots).cloned().collect()
     }
@@ -94,7 +94,7 @@ impl World {
         let resource = &mut self.resources[at];
         let Some(update) = &resource.current else { return };
         if !update.is_live {
-            let (id, resource) = (update.id, Arc::clone(&resource.name));
+            let (id, resource) = (update.id, resource.name.clone());
             return self.effects.actions.push(Action::CancelUpdate { id, resource });
         }
         resource.live_updates.values_mut().for_each(LiveUpdate::hold);
@@ -109,7 +109,7 @@ impl World {
     }
 
     /// Files of a target seem to be complete while many others still change: they need not wait for those.
-    pub(super) fn files_changing(&mut self, target: &str, files: &[FilePath], roots: &Roots) {
+    pub(super) fn files_changing(&mut self, target: &TargetId, files: &[FilePath], roots: &Roots) {
         for resource in &mut self.resources {
             let live_updates = resource.live_updates.iter_mut();
             for (name, it) in live_updates.filter(|(_, it)| it.has_source(target)) {
@@ -121,7 +121,7 @@ impl World {
     }
 
     /// Files have gone ahead, or not.
-    pub(super) fn went_ahead(&mut self, resource: &ResourceName, name: &Arc<str>) {
+    pub(super) fn went_ahead(&mut self, resource: &ResourceName, name: &LiveUpdateName) {
         let Some(&at) = self.index.get(resource) else { return };
         let live_update = self.resources[at].live_updates.get_mut(name);
         let plan = live_update.and_then(LiveUpdate::went_ahead);
@@ -129,20 +129,20 @@ impl World {
     }
 
     /// An image was built, and has all changes from before.
-    pub(super) fn image_built(&mut self, target: &Arc<str>, began: Time) {
+    pub(super) fn image_built(&mut self, target: &TargetId, began: Time) {
         for it in self.live_updates_with(target) {
             it.image_built(target, began);
         }
     }
 
     /// An image was built earlier, and has all changes from before somebody looked at its inputs.
-    pub(super) fn image_kept(&mut self, now: Time, target: &Arc<str>, looked: Time) {
+    pub(super) fn image_kept(&mut self, now: Time, target: &TargetId, looked: Time) {
         for it in self.live_updates_with(target) {
             it.image_kept(target, looked, now);
         }
     }
 
-    fn live_updates_with(&mut self, target: &str) -> impl Iterator<Item = &mut LiveUpdate> {
+    fn live_updates_with(&mut self, target: &TargetId) -> impl Iterator<Item = &mut LiveUpdate> {
         let all = self.resources.iter_mut().flat_map(|it| it.live_updates.values_mut());
         all.filter(|it| it.has_source(target))
     }
@@ -161,7 +161,7 @@ impl World {
         &mut self,
         now: Time,
         name: &ResourceName,
-        containers: Vec<(Arc<str>, Vec<Observed>)>,
+        containers: Vec<(LiveUpdateName, Vec<Observed>)>,
         roots: &Roots,
     ) {
         let Some(&at) = self.index.get(name) else { return };
@@ -213,7 +213,7 @@ impl World {
         for (name, it) in live_updates {
             let Some(steps) = it.step(now, &mut self.latest_sync) else { continue };
             for step in steps {
-                let (resource, live_update) = (Arc::clone(resource), Arc::clone(name));
+                let (resource, live_update) = (resource.clone(), name.clone());
                 match step {
                     SyncStep::ListFiles => {
                         let roots = it.sync_roots().cloned().collect();
@@ -290,7 +290,7 @@ impl Resource {
     /// Where its live updates write.
     #[must_use]
     pub fn live_span(&self) -> String {
-        span(self.live_updates.keys().next().unwrap_or(&self.name))
+        span(self.live_updates.keys().next().map_or(&*self.name, |it| it))
     }
 }
 
@@ -299,7 +299,7 @@ fn span(live_update: &str) -> String {
 }
 
 fn live_line(resource: &Resource, kind: LineKind, text: String) -> LogLine {
-    LogLine { resource: Arc::clone(&resource.name), span: resource.live_span(), kind, text }
+    LogLine { resource: resource.name.clone(), span: resource.live_span(), kind, text }
 }
 
 fn failed_line(resource: &Resource, error: &str) -> LogLine {
@@ -308,12 +308,12 @@ fn failed_line(resource: &Resource, error: &str) -> LogLine {
 
 /// Copies stop; says how the update ends that wanted them.
 fn cancel_syncs(resource: &Resource, actions: &mut Vec<Action>) -> String {
-    actions.push(Action::CancelSync { resource: Arc::clone(&resource.name) });
+    actions.push(Action::CancelSync { resource: resource.name.clone() });
     "build canceled".to_owned()
 }
 
-fn send_ahead(resource: &ResourceName, live_update: &Arc<str>, plan: SyncPlan) -> Action {
-    let (resource, live_update) = (Arc::clone(resource), Arc::clone(live_update));
+fn send_ahead(resource: &ResourceName, live_update: &LiveUpdateName, plan: SyncPlan) -> Action {
+    let (resource, live_update) = (resource.clone(), live_update.clone());
     Action::SendAhead { resource, live_update, plan: Arc::new(plan) }
 }
 
@@ -330,7 +330,8 @@ pub(super) fn hold(resource: &Resource) -> Option<Hold> {
 /// Whether nothing happened but changes that containers of the resource can take.
 fn covers(resource: &Resource) -> bool {
     let reason = resource.next_reason();
-    let is_known = |target: &str| resource.live_updates.values().any(|it| it.has_source(target));
+    let is_known =
+        |target: &TargetId| resource.live_updates.values().any(|it| it.has_source(target));
     !resource.live_updates.is_empty()
         && !resource.is_live_broken
         && resource.last_good.is_some()

@@ -5,8 +5,6 @@
 //! become too long goes on after pauses only, each longer than the one before: what changes in a pause is nobody's
 //! doing but the user's, and an update after a pause that changes nothing ends the chain with everything up to date.
 
-use std::sync::Arc;
-
 use crate::{
     hold::Hold,
     reason::Reason,
@@ -45,7 +43,7 @@ impl World {
     pub(super) fn remember_end(&mut self, now: Time, at: usize, update: &Update) {
         self.recent.retain(|it| it.until >= now);
         self.recent.push(Ended {
-            resource: Arc::clone(&self.resources[at].name),
+            resource: self.resources[at].name.clone(),
             update: update.id,
             depth: update.depth,
             started: update.started,
@@ -68,7 +66,7 @@ impl World {
         let ended = self.recent.iter().filter(|it| it.started <= seen && seen <= it.until);
         let ended = ended.map(|it| (it.depth, it.update, &it.resource));
         let (depth, update, resource) = running.chain(ended).max_by_key(|it| (it.0, it.1))?;
-        Some(Suspect { resource: Arc::clone(resource), update, depth })
+        Some(Suspect { resource: resource.clone(), update, depth })
     }
 }
 
@@ -95,7 +93,7 @@ pub(super) fn hold(resource: &Resource, now: Time) -> Option<Hold> {
         return None;
     }
     let change = resource.pending.iter().next()?;
-    let during = Arc::clone(&change.suspect.as_ref()?.resource);
+    let during = change.suspect.as_ref()?.resource.clone();
     Some(Hold::RebuildLoop { file: change.path.clone(), during })
 }
 

@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use engine_model::{DeployTarget, FilePath};
+use engine_model::{DeployTarget, FilePath, ImageName};
 
 use crate::{
     hold::Hold,
@@ -71,7 +71,7 @@ impl World {
         files.extend(changed.into_iter().filter(|it| seen.insert(it.clone())));
         resource.triggered = Reason::default();
         resource.gated = false;
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         resource.current = Some(Update {
             id,
             reason,
@@ -109,7 +109,7 @@ impl World {
         let wants_since = resource.wants_since.filter(|_| is_gated(resource))?;
         let deps = resource.dependencies().filter_map(|it| self.resource(it));
         let last = deps.max_by_key(|it| it.last_ready)?;
-        (last.last_ready? >= wants_since).then(|| Arc::clone(&last.name))
+        (last.last_ready? >= wants_since).then(|| last.name.clone())
     }
 }
 
@@ -162,17 +162,17 @@ fn holds(all: &World, now: Time) -> Holds {
 /// The rules that let nothing start at all.
 fn hold_of_everything(all: &World) -> Option<Hold> {
     if let Some(tiltfile) = all.tiltfiles.iter().find(|it| it.holds_updates()) {
-        return Some(Hold::TiltfileReload([Arc::clone(&tiltfile.name)].into()));
+        return Some(Hold::TiltfileReload([tiltfile.name.clone()].into()));
     }
     let wanting = all.tracking.wanting.iter().map(|at| &all.resources[*at]);
     let unknown = wanting.filter(|it| it.enable == EnableState::Pending);
-    let unknown: Arc<[ResourceName]> = unknown.map(|it| Arc::clone(&it.name)).collect();
+    let unknown: Arc<[ResourceName]> = unknown.map(|it| it.name.clone()).collect();
     if !unknown.is_empty() {
         return Some(Hold::TiltfileReload(unknown));
     }
     let current = running(all).filter(|it| it.is_exclusive()).map(|it| &it.name);
     let leaving = all.leaving_updates.values().filter(|it| it.is_exclusive).map(|it| &it.resource);
-    current.chain(leaving).next().map(|it| Hold::WaitingForLocal(Arc::clone(it)))
+    current.chain(leaving).next().map(|it| Hold::WaitingForLocal(it.clone()))
 }
 
 /// What starts next, as soon as there is a slot.
@@ -223,20 +223,20 @@ fn unready_deps(resource: &Resource) -> Option<Hold> {
 
 fn waits_for_uncategorized(it: &Resource, uncategorized: Option<&Resource>) -> Option<Hold> {
     let name = &uncategorized.filter(|_| is_kubernetes(it))?.name;
-    Some(Hold::WaitingForUncategorized(Arc::clone(name)))
+    Some(Hold::WaitingForUncategorized(name.clone()))
 }
 
 /// Images that two resources need are built once at a time.
 fn shared_images(it: &Resource, in_work: &HashSet<&str>) -> Option<Hold> {
-    let shared: Vec<Arc<str>> =
-        images(it).filter(|it| in_work.contains(it)).map(Arc::from).collect();
+    let shared: Vec<ImageName> =
+        images(it).filter(|it| in_work.contains(it)).map(Into::into).collect();
     (!shared.is_empty()).then_some(Hold::BuildingComponent(shared))
 }
 
 /// Work of a former resource of the same name is still being stopped.
 fn is_leaving(all: &World, resource: &Resource) -> Option<Hold> {
     let is_there = all.leaving_updates.values().any(|it| it.resource == resource.name);
-    is_there.then(|| Hold::WaitingForLocal(Arc::clone(&resource.name)))
+    is_there.then(|| Hold::WaitingForLocal(resource.name.clone()))
 }
 
 /// Of those that never ran: local ones first, then objects without a workload, then deployments without

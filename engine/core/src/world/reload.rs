@@ -28,13 +28,13 @@ impl World {
             match self.index.get(manifest.name.as_str()).copied() {
                 Some(at) if self.resources[at].tiltfile != *tiltfile => {
                     self.effects.actions.push(Action::DeclaredTwice {
-                        resource: Arc::clone(&self.resources[at].name),
-                        tiltfile: Arc::clone(tiltfile),
-                        other: Arc::clone(&self.resources[at].tiltfile),
+                        resource: self.resources[at].name.clone(),
+                        tiltfile: tiltfile.clone(),
+                        other: self.resources[at].tiltfile.clone(),
                     });
                 }
                 Some(at) => self.replace(now, at, manifest, files),
-                None => self.add(Resource::new(Arc::clone(manifest), Arc::clone(tiltfile))),
+                None => self.add(Resource::new(Arc::clone(manifest), tiltfile.clone())),
             }
         }
         for manifest in &loaded.manifests {
@@ -53,15 +53,14 @@ impl World {
     }
 
     fn add(&mut self, resource: Resource) {
-        self.index.insert(Arc::clone(&resource.name), self.resources.len());
+        self.index.insert(resource.name.clone(), self.resources.len());
         self.resources.push(resource);
     }
 
     fn replace(&mut self, now: Time, at: usize, manifest: &Arc<Manifest>, files: &[FilePath]) {
         let old = Arc::clone(&self.resources[at].manifest);
         if kind(&old) != kind(manifest) {
-            let fresh =
-                Resource::new(Arc::clone(manifest), Arc::clone(&self.resources[at].tiltfile));
+            let fresh = Resource::new(Arc::clone(manifest), self.resources[at].tiltfile.clone());
             let mut old = std::mem::replace(&mut self.resources[at], fresh);
             // What it deployed stays until the resource is gone.
             self.resources[at].workload = old.workload.take();
@@ -98,7 +97,7 @@ impl World {
             self.abandon(resource);
             self.remove_workload(resource, others);
             self.show_name(&resource.name);
-            let resource = Arc::clone(&resource.name);
+            let resource = resource.name.clone();
             self.effects.actions.push(Action::Removed { resource });
             rest = others;
         }
@@ -119,8 +118,8 @@ impl World {
         if update.is_live {
             return self.abandon_live_update(resource);
         }
-        let (name, is_exclusive) = (Arc::clone(&resource.name), resource.is_exclusive());
-        let leaving = Leaving { resource: Arc::clone(&name), is_exclusive };
+        let (name, is_exclusive) = (resource.name.clone(), resource.is_exclusive());
+        let leaving = Leaving { resource: name.clone(), is_exclusive };
         self.leaving_updates.insert(update.id, leaving);
         self.effects.actions.push(Action::CancelUpdate { id: update.id, resource: name });
     }

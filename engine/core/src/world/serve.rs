@@ -39,7 +39,7 @@ impl World {
     }
 
     fn start_server(&mut self, at: usize) {
-        let name = Arc::clone(&self.resources[at].name);
+        let name = self.resources[at].name.clone();
         if self.leaving_servers.values().any(|it| *it == name) {
             return;
         }
@@ -55,7 +55,7 @@ impl World {
             is_stopping: false,
         });
         self.show(at);
-        self.servers.insert(id, Arc::clone(&name));
+        self.servers.insert(id, name.clone());
         self.effects.actions.push(Action::StartServe { id, resource: name });
     }
 
@@ -65,7 +65,7 @@ impl World {
         let Some(server) = &mut resource.server else { return };
         server.is_stopping = true;
         let id = server.id;
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         self.show(at);
         self.effects.actions.push(Action::StopServe { id, resource: name, is_disabled });
     }
@@ -74,9 +74,9 @@ impl World {
     pub(super) fn abandon_server(&mut self, resource: &mut Resource) {
         let Some(server) = resource.server.take().filter(Server::is_alive) else { return };
         self.servers.remove(&server.id);
-        self.leaving_servers.insert(server.id, Arc::clone(&resource.name));
+        self.leaving_servers.insert(server.id, resource.name.clone());
         if !server.is_stopping {
-            let resource = Arc::clone(&resource.name);
+            let resource = resource.name.clone();
             self.effects.actions.push(Action::StopServe {
                 id: server.id,
                 resource,
@@ -128,7 +128,7 @@ impl World {
         if resource.server.as_ref().is_some_and(Server::is_alive) {
             if !end.is_stopped && end.exit_code == 0 {
                 self.effects.lines.push(LogLine {
-                    resource: Arc::clone(&resource.name),
+                    resource: resource.name.clone(),
                     span: id.span(),
                     kind: LineKind::Error,
                     text: "Server exited with exit code 0".to_owned(),

@@ -75,7 +75,7 @@ impl World {
     pub(super) fn container_seen(&mut self, now: Time, mut container: Container) {
         let Some(at) = self.service_at(&container) else { return };
         let resource = &mut self.resources[at];
-        let (name, is_disabled) = (Arc::clone(&resource.name), resource.is_disabled());
+        let (name, is_disabled) = (resource.name.clone(), resource.is_disabled());
         let spec = resource.compose_spec().cloned();
         let service = resource.service.get_or_insert_default();
         if is_disabled {
@@ -111,7 +111,7 @@ impl World {
             && let Some(mut service) = self.resources[at].service.take()
         {
             service.container = None;
-            self.stop_log(&Arc::clone(&self.resources[at].name), &mut service);
+            self.stop_log(&self.resources[at].name.clone(), &mut service);
             self.resources[at].service = Some(service);
         }
         self.service_changed(now, at);
@@ -130,7 +130,7 @@ impl World {
             && let Some(spec) = service.spec.clone()
         {
             service.removed = container.started;
-            self.remove_service_later(Arc::clone(name), Removal { spec, is_gone });
+            self.remove_service_later(name.clone(), Removal { spec, is_gone });
         }
         self.effects.changed.insert(ObjectId::new(Kind::DockerComposeLogStream, &**name));
         self.publish_service(name);
@@ -146,7 +146,7 @@ impl World {
     }
 
     fn service_changed(&mut self, now: Time, at: usize) {
-        let name = Arc::clone(&self.resources[at].name);
+        let name = self.resources[at].name.clone();
         self.publish_service(&name);
         self.observe_service(now, at);
         if !self.resources[at].live_updates.is_empty() {
@@ -181,14 +181,14 @@ impl World {
             return;
         }
         (service.log, service.has_log) = (run, true);
-        let resource = Arc::clone(&resource.name);
+        let resource = resource.name.clone();
         self.effects.changed.insert(ObjectId::new(Kind::DockerComposeLogStream, &*resource));
         self.do_with_docker(DockerAction::ReadLog { resource, container });
     }
 
     fn stop_log(&mut self, name: &ResourceName, service: &mut Service) {
         if service.log.take().is_some() {
-            let resource = Arc::clone(name);
+            let resource = name.clone();
             self.do_with_docker(DockerAction::StopLog { resource });
         }
     }

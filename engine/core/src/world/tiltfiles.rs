@@ -1,7 +1,5 @@
 //! Runs Tiltfiles: each when something asks for it, never twice at once, each by itself.
 
-use std::sync::Arc;
-
 use engine_model::FilePath;
 
 use crate::{
@@ -84,7 +82,7 @@ impl World {
                 ended: None,
                 error: None,
             });
-            let (name, args) = (Arc::clone(&tiltfile.name), tiltfile.args.clone());
+            let (name, args) = (tiltfile.name.clone(), tiltfile.args.clone());
             self.queue.retain(|it| *it != name);
             self.show_name(&name);
             self.effects.actions.push(Action::StartLoad {
@@ -107,7 +105,7 @@ impl World {
         let files = run.files.clone();
         run.n_unlisted = files.len().saturating_sub(LISTED);
         run.files.truncate(LISTED);
-        let name = Arc::clone(&tiltfile.name);
+        let name = tiltfile.name.clone();
         tiltfile.last = Some(run);
         self.show_name(&name);
         if let Ok(loaded) = result {

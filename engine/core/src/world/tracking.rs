@@ -3,7 +3,7 @@
 //! Whoever changes a resource calls [`World::touch`]; whoever adds or removes some,
 //! [`World::renumber`].
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use engine_model::{Kind, ObjectId};
 
@@ -58,7 +58,7 @@ impl World {
 
     /// A Tiltfile looks different, or a resource is gone.
     pub(super) fn show_name(&mut self, name: &ResourceName) {
-        self.tracking.shown_names.push(Arc::clone(name));
+        self.tracking.shown_names.push(name.clone());
     }
 
     /// Places are about to change.
@@ -66,7 +66,7 @@ impl World {
         for at in self.tracking.shown.drain(..) {
             let resource = &mut self.resources[at];
             resource.is_shown = false;
-            self.tracking.shown_names.push(Arc::clone(&resource.name));
+            self.tracking.shown_names.push(resource.name.clone());
         }
     }
 
@@ -74,7 +74,7 @@ impl World {
     pub(super) fn renumber(&mut self) {
         self.objects.watches.is_stale = true;
         let all = self.resources.iter().enumerate();
-        self.index = all.clone().map(|(at, it)| (Arc::clone(&it.name), at)).collect();
+        self.index = all.clone().map(|(at, it)| (it.name.clone(), at)).collect();
         self.tracking.held = all.filter(|(_, it)| it.hold.is_some()).map(|(at, _)| at).collect();
         self.tracking.wanting.clear();
         self.tracking.running.clear();
@@ -88,7 +88,7 @@ impl World {
             self.find_missing_deps(at);
             self.touch(at);
         }
-        let tiltfiles = self.tiltfiles.iter().map(|it| Arc::clone(&it.name));
+        let tiltfiles = self.tiltfiles.iter().map(|it| it.name.clone());
         self.tracking.shown_names.extend(tiltfiles);
     }
 
@@ -124,7 +124,7 @@ impl World {
     fn find_missing_deps(&mut self, at: usize) {
         let is_ready = |name: &str| self.resource(name).is_some_and(|it| it.last_ready.is_some());
         let missing = self.resources[at].dependencies().filter(|it| !is_ready(it));
-        self.resources[at].missing_deps = missing.map(Arc::from).collect();
+        self.resources[at].missing_deps = missing.map(Into::into).collect();
     }
 }
 

@@ -1,6 +1,6 @@
 //! The trigger queue: what somebody asked for, first come first served.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use crate::{graph::ResourceGraph, reason::Reason, resource::ResourceName, world::World};
 
@@ -44,7 +44,7 @@ impl World {
             let resource = &mut self.resources[at];
             let before = resource.triggered;
             resource.triggered = before.with(reason);
-            let name = Arc::clone(&resource.name);
+            let name = resource.name.clone();
             self.enqueue(&name, before);
             self.touch(at);
         }
@@ -55,7 +55,7 @@ impl World {
     /// Who was triggered before has a place already.
     fn enqueue(&mut self, name: &ResourceName, before: Reason) {
         if before.is_empty() {
-            self.queue.push(Arc::clone(name));
+            self.queue.push(name.clone());
         }
     }
 

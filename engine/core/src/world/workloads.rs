@@ -1,6 +1,6 @@
 //! What becomes of objects that resources deploy to a cluster, and what follows from that.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use engine_model::{
     Kind, ObjectId,
@@ -45,7 +45,7 @@ impl World {
             WorkloadEvent::PodsObserved(pods) => self.pods_observed(now, at, pods),
             WorkloadEvent::Noticed(text) => {
                 if !self.resources[at].is_disabled() {
-                    let (resource, span) = (Arc::clone(name), format!("events:{name}"));
+                    let (resource, span) = (name.clone(), format!("events:{name}"));
                     self.effects.lines.push(LogLine { resource, span, kind: LineKind::Info, text });
                 }
             }
@@ -84,7 +84,7 @@ impl World {
     }
 
     fn applied(&mut self, now: Time, at: usize, started: Time, deployed: Deployed) {
-        let name = Arc::clone(&self.resources[at].name);
+        let name = self.resources[at].name.clone();
         self.deployed(now, &name, Some(started));
         let target = self.resources[at].kubernetes_target();
         let delete_cmd = target.and_then(|it| it.delete_cmd.clone());
@@ -115,7 +115,7 @@ impl World {
     }
 
     fn follow(&mut self, at: usize) {
-        let resource = Arc::clone(&self.resources[at].name);
+        let resource = self.resources[at].name.clone();
         if let Some(interest) = self.resources[at].interest() {
             self.act_in_cluster(KubernetesAction::Follow { resource, interest });
         }
@@ -131,7 +131,7 @@ impl World {
 
     fn pods_observed(&mut self, now: Time, at: usize, pods: Vec<Pod>) {
         let resource = &mut self.resources[at];
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         if resource.is_disabled() {
             return;
         }
@@ -163,7 +163,7 @@ impl World {
     /// Reads the logs of all containers that run or have run.
     fn read_logs(&mut self, at: usize, old: &[Pod]) {
         let resource = &mut self.resources[at];
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         let Some(workload) = &resource.workload else { return };
         let mut unread = workload.unread_logs(resource.ignored_containers());
         if !self.cluster.is_connected() {
@@ -179,7 +179,7 @@ impl World {
             workload.readers.insert(source.container_id.clone(), reader);
         }
         for (source, is_marked) in unread {
-            let resource = Arc::clone(&name);
+            let resource = name.clone();
             self.act_in_cluster(KubernetesAction::ReadLog { resource, source, is_marked });
         }
         self.stop_logs(&name, gone);
@@ -187,7 +187,7 @@ impl World {
 
     fn stop_logs(&mut self, name: &ResourceName, container_ids: Vec<String>) {
         for container_id in container_ids {
-            let resource = Arc::clone(name);
+            let resource = name.clone();
             self.act_in_cluster(KubernetesAction::StopLog { resource, container_id });
         }
     }
@@ -208,7 +208,7 @@ impl World {
     /// Lets forwards lead to the best pod of a resource.
     fn forward_ports(&mut self, at: usize) {
         let resource = &self.resources[at];
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         let Some((template, wanted)) = resource.wanted_forwards() else {
             return self.stop_forward(at);
         };
@@ -231,7 +231,7 @@ impl World {
 
     fn stop_forward(&mut self, at: usize) {
         let resource = &mut self.resources[at];
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         let Some(old) = resource.workload.as_mut().and_then(|it| it.forwarded.take()) else {
             return;
         };
@@ -241,7 +241,7 @@ impl World {
 
     fn forward_observed(&mut self, at: usize, object: String, index: usize, status: ForwardStatus) {
         let resource = &mut self.resources[at];
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         let forwarded = resource.workload.as_mut().and_then(|it| it.forwarded.as_mut());
         let Some(forwarded) = forwarded.filter(|it| it.object == object) else { return };
         self.effects.lines.extend(forwarded.observe(&name, index, status));
@@ -252,7 +252,7 @@ impl World {
     pub(super) fn disable_workload(&mut self, now: Time, at: usize) {
         self.stop_waiting(at);
         let Some(workload) = self.resources[at].workload.take() else { return };
-        let name = Arc::clone(&self.resources[at].name);
+        let name = self.resources[at].name.clone();
         let n_obstacles = workload.n_obstacles;
         self.leave(&name, workload, &[], "deleting disabled Kubernetes objects", false);
         self.workload_mut(at).n_obstacles = n_obstacles;
@@ -264,7 +264,7 @@ impl World {
     pub(super) fn remove_workload(&mut self, resource: &mut Resource, others: &[Resource]) {
         let Some(mut workload) = resource.workload.take() else { return };
         if workload.waiting.take().is_some() {
-            let resource = Arc::clone(&resource.name);
+            let resource = resource.name.clone();
             self.act_in_cluster(KubernetesAction::StopTrying { resource });
         }
         let reason = "garbage collecting Kubernetes objects";
@@ -287,14 +287,14 @@ impl World {
             },
         };
         self.delete(name, deletion, reason);
-        self.act_in_cluster(KubernetesAction::Unfollow { resource: Arc::clone(name), is_gone });
+        self.act_in_cluster(KubernetesAction::Unfollow { resource: name.clone(), is_gone });
         self.stop_logs(name, workload.readers.into_keys().collect());
         let streams = workload.pods.iter().map(|it| format!("{name}-{}-{}", it.namespace, it.name));
         let streams = streams.map(|it| ObjectId::new(Kind::PodLogStream, it));
         self.effects.changed.extend(streams);
         if let Some(forwarded) = workload.forwarded {
             self.publish_of(Kind::PortForward, forwarded.object);
-            self.act_in_cluster(KubernetesAction::StopForward { resource: Arc::clone(name) });
+            self.act_in_cluster(KubernetesAction::StopForward { resource: name.clone() });
         }
         self.publish_of(Kind::KubernetesDiscovery, name.to_string());
     }
@@ -302,7 +302,7 @@ impl World {
     fn delete(&mut self, resource: &ResourceName, deletion: Deletion, reason: &'static str) {
         let is_empty = matches!(&deletion, Deletion::Objects { objects, begun } if objects.is_empty() && begun.is_none());
         if !is_empty {
-            let resource = Arc::clone(resource);
+            let resource = resource.clone();
             self.act_in_cluster(KubernetesAction::Delete { resource, deletion, reason });
         }
     }
@@ -359,8 +359,7 @@ impl World {
         let Some(waiting) = resource.workload.as_ref().and_then(|it| it.waiting.clone()) else {
             return;
         };
-        let (resource, Waiting { id, obstacle, pause: after }) =
-            (Arc::clone(&resource.name), waiting);
+        let (resource, Waiting { id, obstacle, pause: after }) = (resource.name.clone(), waiting);
         self.act_in_cluster(KubernetesAction::TryObstacle { resource, id, obstacle, after });
     }
 
@@ -369,7 +368,7 @@ impl World {
         let Some(waiting) = workload.waiting.as_mut().filter(|it| it.id == id) else { return };
         if waiting.is_over(trial) {
             workload.waiting = None;
-            let name = Arc::clone(&self.resources[at].name);
+            let name = self.resources[at].name.clone();
             return self.retry_due(now, &name, id);
         }
         waiting.wait_longer();
@@ -383,7 +382,7 @@ impl World {
         let has_it =
             |it: &&Resource| it.workload.as_ref().is_some_and(|it| it.objects.iter().any(is_it));
         let owner = self.resources.iter().find(has_it);
-        let last = owner.and_then(|it| Some((Arc::clone(&it.name), it.history.front()?.id)));
+        let last = owner.and_then(|it| Some((it.name.clone(), it.history.front()?.id)));
         if let Some((owner, id)) = last {
             self.retry_due(now, &owner, id);
         }
@@ -392,7 +391,7 @@ impl World {
     /// A resource is updated anyway, or switched off: its obstacle does not matter any more.
     pub(super) fn stop_waiting(&mut self, at: usize) {
         let resource = &mut self.resources[at];
-        let name = Arc::clone(&resource.name);
+        let name = resource.name.clone();
         let waiting = resource.workload.as_mut().and_then(|it| it.waiting.take());
         if waiting.is_some() {
             self.act_in_cluster(KubernetesAction::StopTrying { resource: name });

@@ -1,12 +1,14 @@
 //! What the engine is told about a build.
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE};
 use engine_model::DockerBuild;
-use hyper::{HeaderMap, header::HeaderValue};
+use hyper::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use super::BuildError;
-use crate::{credentials::Keyring, error::DockerError};
+use crate::{
+    credentials::{self, Keyring},
+    error::DockerError,
+};
 
 /// Labels of every image that is built here; pruning goes by them.
 const BUILT_LABEL: &str = "dev.tilt.built";
@@ -62,13 +64,7 @@ fn platform(text: &str) -> Result<String, DockerError> {
 pub(super) async fn registry_headers(keyring: &Keyring) -> HeaderMap {
     let all: Map<String, Value> =
         keyring.all().await.into_iter().map(|(key, it)| (key, json!(it))).collect();
-    let mut headers = HeaderMap::new();
-    let encoded = URL_SAFE.encode(Value::Object(all).to_string());
-    if let Ok(mut value) = HeaderValue::try_from(encoded) {
-        value.set_sensitive(true);
-        headers.insert("x-registry-config", value);
-    }
-    headers
+    credentials::header("x-registry-config", &Value::Object(all))
 }
 
 #[cfg(test)]

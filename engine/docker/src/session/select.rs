@@ -8,6 +8,7 @@ use engine_formats::{
     golang::path,
 };
 use engine_model::path::{to_path, to_text};
+use percent_encoding::percent_decode_str;
 use tonic::metadata::MetadataMap;
 
 use crate::context::walk::{Select, Wanted};
@@ -47,21 +48,7 @@ fn values(metadata: &MetadataMap, key: &str) -> Vec<String> {
 
 /// Decodes a value of a URL's query.
 fn unescape(text: &str) -> String {
-    let mut out = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'+' => out.push(b' '),
-            b'%' => {
-                let digits = [rest.next(), rest.next()].map(|it| it.map_or('\0', char::from));
-                let digits: Option<Vec<u32>> = digits.iter().map(|it| it.to_digit(16)).collect();
-                let value = digits.and_then(|it| u8::try_from(it[0] * 16 + it[1]).ok());
-                out.push(value.unwrap_or(b'?'));
-            }
-            byte => out.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 /// A compiled wish.

@@ -2,24 +2,28 @@
 //! writes them, with everything that says nothing left out.
 //!
 //! Which attributes exist, in which order they are written and what they hold is the table in
-//! `bind/shapes.rs`.
+//! `bind/shapes.txt`.
 
 mod shapes;
 mod text_maps;
 
+use engine_model::GoDuration;
+use serde::Deserialize;
+
 use super::ComposeError;
 use super::interpolate::{parse_bool, parse_float, parse_int};
-use super::units::{format_duration, parse_bytes, parse_duration, split_command};
+use super::units::{parse_bytes, parse_duration, split_command};
 use super::value::{Map, Value};
 use crate::golang::quote::quote;
 
-use shapes::PROJECT;
+use shapes::shape;
 
 /// Where extensions are kept until they are bound; no YAML key can collide with it.
 const EXTENSIONS: &str = "#extensions";
 
 /// What an attribute holds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Kind {
     Text,
     Flag,
@@ -28,8 +32,9 @@ enum Kind {
     /// A flag that is left out when true.
     OptOut,
     Int,
-    /// An unsigned number; the name is for messages.
-    Unsigned(&'static str),
+    Uint16,
+    Uint32,
+    Uint64,
     /// A number that is written even when zero.
     OptionalInt,
     OptionalUnsigned,
@@ -57,18 +62,22 @@ enum Kind {
     Ssh,
     Ulimit,
     /// A mapping with these attributes that is left out when nothing is in it.
-    Struct(&'static Shape),
+    #[serde(skip)]
+    Struct(&'static str),
     /// A mapping with these attributes that is written even when nothing is in it.
-    Pointer(&'static Shape),
-    List(&'static Kind),
+    #[serde(skip)]
+    Pointer(&'static str),
+    #[serde(skip)]
+    List(Box<Kind>),
     /// A mapping from names; values may be null.
-    Named(&'static Kind),
+    #[serde(skip)]
+    Named(Box<Kind>),
 }
 
 /// The attributes of a mapping, in the order they are written.
 #[derive(Debug)]
 struct Shape {
-    fields: &'static [Field],
+    fields: Vec<Field>,
     /// Whether `x-…` keys are kept.
     extensible: bool,
 }
@@ -85,7 +94,7 @@ struct Field {
 /// Binds a whole project.
 pub(super) fn bind_project(mut tree: Map) -> Result<Map, ComposeError> {
     collect_extensions(&mut tree, &mut Vec::new());
-    let bound = bind_struct(&PROJECT, &tree, "").map_err(|problem| {
+    let bound = bind_struct(shape("project"), &tree, "").map_err(|problem| {
         ComposeError::new(format!("decoding failed due to the following error(s):\n\n{problem}"))
     })?;
     Ok(bound)
@@ -94,7 +103,7 @@ pub(super) fn bind_project(mut tree: Map) -> Result<Map, ComposeError> {
 /// Puts the attributes of a bound service back in their order after some were added.
 pub(super) fn restore_order(service: &mut Map) {
     if let Some(Value::Map(deploy)) = service.get_mut("deploy") {
-        order_fields(deploy, &shapes::DEPLOY);
+        order_fields(deploy, shape("deploy"));
     }
     for key in ["environment", "labels"] {
         match service.get_mut(key) {
@@ -105,7 +114,7 @@ pub(super) fn restore_order(service: &mut Map) {
             _ => {}
         }
     }
-    order_fields(service, &shapes::SERVICE);
+    order_fields(service, shape("service"));
 }
 
 fn order_fields(map: &mut Map, shape: &Shape) {
@@ -155,14 +164,14 @@ fn collect_extensions(map: &mut Map, path: &mut Vec<String>) {
 /// Binds the attributes of `shape`; `name` says in messages where they are.
 fn bind_struct(shape: &Shape, map: &Map, name: &str) -> Result<Map, String> {
     let mut bound = Map::new();
-    for field in shape.fields {
+    for field in &shape.fields {
         let field_name =
             if name.is_empty() { field.name.to_owned() } else { format!("{name}.{}", field.name) };
         let value = match map.get(field.name) {
             None | Some(Value::Null) => None,
-            Some(value) => bind(field.kind, value, &field_name)?,
+            Some(value) => bind(&field.kind, value, &field_name)?,
         };
-        if let Some(value) = value.or_else(|| field.always.then(|| zero(field.kind))) {
+        if let Some(value) = value.or_else(|| field.always.then(|| zero(&field.kind))) {
             bound.insert(field.name.to_owned(), value);
         }
     }
@@ -176,17 +185,17 @@ fn bind_struct(shape: &Shape, map: &Map, name: &str) -> Result<Map, String> {
     Ok(bound)
 }
 
-fn zero(kind: Kind) -> Value {
+fn zero(kind: &Kind) -> Value {
     match kind {
         Kind::Flag => Value::Bool(false),
-        Kind::Int | Kind::Unsigned(_) => Value::Int(0),
+        Kind::Int | Kind::Uint16 | Kind::Uint32 | Kind::Uint64 => Value::Int(0),
         Kind::Bytes => Value::str("0"),
         _ => Value::str(""),
     }
 }
 
 /// Binds a value that is there; none when it says nothing.
-fn bind(kind: Kind, value: &Value, name: &str) -> Result<Option<Value>, String> {
+fn bind(kind: &Kind, value: &Value, name: &str) -> Result<Option<Value>, String> {
     let at = |problem: String| format!("'{name}' {problem}");
     Ok(match kind {
         Kind::Text => non_empty(text(value).ok_or_else(|| at(expected("string", value)))?),
@@ -194,7 +203,9 @@ fn bind(kind: Kind, value: &Value, name: &str) -> Result<Option<Value>, String> 
         Kind::OptionalFlag => Some(Value::Bool(flag(value).map_err(at)?)),
         Kind::OptOut => (!flag(value).map_err(at)?).then_some(Value::Bool(false)),
         Kind::Int => non_zero(integer(value, "int64").map_err(at)?),
-        Kind::Unsigned(type_name) => non_zero(unsigned(value, type_name).map_err(at)?),
+        Kind::Uint16 => non_zero(unsigned(value, "uint16").map_err(at)?),
+        Kind::Uint32 => non_zero(unsigned(value, "uint32").map_err(at)?),
+        Kind::Uint64 => non_zero(unsigned(value, "uint64").map_err(at)?),
         Kind::OptionalInt => Some(Value::Int(integer(value, "int").map_err(at)?)),
         Kind::OptionalUnsigned => Some(Value::Int(unsigned(value, "uint64").map_err(at)?)),
         Kind::Float32 => float(value, "float32").map_err(at)?,
@@ -202,14 +213,15 @@ fn bind(kind: Kind, value: &Value, name: &str) -> Result<Option<Value>, String> 
         Kind::Bytes => bytes(value).map_err(at)?,
         Kind::Duration => match parse_duration(&value.sprint()).map_err(at)? {
             0 => None,
-            nanoseconds => Some(Value::Str(format_duration(nanoseconds))),
+            nanoseconds => Some(Value::Str(GoDuration(nanoseconds).to_string())),
         },
         Kind::OptionalDuration => {
-            Some(Value::Str(format_duration(parse_duration(&value.sprint()).map_err(at)?)))
+            let nanoseconds = parse_duration(&value.sprint()).map_err(at)?;
+            Some(Value::Str(GoDuration(nanoseconds).to_string()))
         }
         Kind::FileMode => Some(Value::Str(format!("0{:o}", file_mode(value).map_err(at)?))),
         Kind::DeviceCount => non_zero(device_count(value).map_err(at)?),
-        Kind::Texts => bind_list(Kind::Text, value, name, true)?,
+        Kind::Texts => bind_list(&Kind::Text, value, name, true)?,
         Kind::TextOrTexts => texts(value, |item| item.as_str().map(str::to_owned)).map_err(at)?,
         Kind::TextsOrNumbers => texts(value, |item| Some(item.sprint())).map_err(at)?,
         Kind::Command => command(value).map_err(at)?,
@@ -221,15 +233,17 @@ fn bind(kind: Kind, value: &Value, name: &str) -> Result<Option<Value>, String> 
         Kind::MultiOptions => text_maps::multi_options(value).map_err(at)?,
         Kind::Hosts => text_maps::hosts(value).map_err(at)?,
         Kind::Ssh => text_maps::ssh(value).map_err(at)?,
-        Kind::TextMap => bind_named(Kind::Text, value, name)?,
+        Kind::TextMap => bind_named(&Kind::Text, value, name)?,
         Kind::Ulimit => Some(ulimit(value).map_err(at)?),
-        Kind::Struct(shape) => {
-            let bound = bind_struct(shape, mapping(value, name)?, name)?;
+        Kind::Struct(inner) => {
+            let bound = bind_struct(shape(inner), mapping(value, name)?, name)?;
             (!bound.is_empty()).then_some(Value::Map(bound))
         }
-        Kind::Pointer(shape) => Some(Value::Map(bind_struct(shape, mapping(value, name)?, name)?)),
-        Kind::List(item) => bind_list(*item, value, name, false)?,
-        Kind::Named(item) => bind_named(*item, value, name)?,
+        Kind::Pointer(inner) => {
+            Some(Value::Map(bind_struct(shape(inner), mapping(value, name)?, name)?))
+        }
+        Kind::List(item) => bind_list(item, value, name, false)?,
+        Kind::Named(item) => bind_named(item, value, name)?,
     })
 }
 
@@ -254,7 +268,7 @@ fn expected(wanted: &str, value: &Value) -> String {
 }
 
 fn bind_list(
-    item: Kind,
+    item: &Kind,
     value: &Value,
     name: &str,
     keep_empty_items: bool,
@@ -277,7 +291,7 @@ fn bind_list(
     Ok((!bound.is_empty()).then_some(Value::Seq(bound)))
 }
 
-fn bind_named(item: Kind, value: &Value, name: &str) -> Result<Option<Value>, String> {
+fn bind_named(item: &Kind, value: &Value, name: &str) -> Result<Option<Value>, String> {
     let Some(entries) = value.as_map() else {
         return Err(format!("'{name}' expected a map, got '{}'", go_kind(value)));
     };
@@ -476,4 +490,36 @@ fn ulimit(value: &Value) -> Result<Value, String> {
         }
         other => Err(format!("unexpected value type {} for ulimit", other.type_name())),
     }
+}
+#[test]
+fn zz_dump() {
+    fn kind(k: &Kind) -> String {
+        match k {
+            Kind::Struct(n) => format!("Struct({})", sh(shape(n))),
+            Kind::Pointer(n) => format!("Pointer({})", sh(shape(n))),
+            Kind::List(k) => format!("List({})", kind(k)),
+            Kind::Named(k) => format!("Named({})", kind(k)),
+            Kind::Uint16 => "Unsigned(\"uint16\")".into(),
+            Kind::Uint32 => "Unsigned(\"uint32\")".into(),
+            Kind::Uint64 => "Unsigned(\"uint64\")".into(),
+            k => format!("{k:?}"),
+        }
+    }
+    fn sh(s: &Shape) -> String {
+        format!(
+            "Shape {{ fields: [{}], extensible: {} }}",
+            s.fields
+                .iter()
+                .map(|f| format!(
+                    "Field {{ name: {:?}, kind: {}, always: {} }}",
+                    f.name,
+                    kind(&f.kind),
+                    f.always
+                ))
+                .collect::<Vec<_>>()
+                .join(", "),
+            s.extensible
+        )
+    }
+    std::fs::write("/tmp/shapes.new", sh(shape("project"))).unwrap();
 }

@@ -1,13 +1,18 @@
 //! The long form of everything that may be written short, and defaults for what is left out.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use super::ComposeError;
 use super::merge::started;
 use super::short_forms::{parse_ports, parse_volume};
-use super::tree::{Pattern, TreePath, lookup};
+use super::tree::{Places, TreePath};
 use super::value::{Map, Value};
 use crate::golang::quote::quote;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Form {
     Build,
     FileMount,
@@ -28,49 +33,11 @@ enum Form {
     Include,
 }
 
-macro_rules! forms {
-    ($kind:ident; $($($part:literal).+ => $form:ident,)*) => {
-        &[$((Pattern(&[$($part),+]), $kind::$form)),*]
-    };
-}
-
-const FORMS: &[(Pattern, Form)] = forms![Form;
-    "services"."*"."build" => Build,
-    "services"."*"."build"."secrets"."*" => FileMount,
-    "services"."*"."build"."provenance" => Text,
-    "services"."*"."build"."sbom" => Text,
-    "services"."*"."build"."additional_contexts" => KeyValue,
-    "services"."*"."build"."ssh" => Ssh,
-    "services"."*"."build"."ulimits"."*" => Ulimit,
-    "services"."*"."depends_on" => DependsOn,
-    "services"."*"."env_file" => EnvFile,
-    "services"."*"."label_file" => TextOrList,
-    "services"."*"."extends" => Extends,
-    "services"."*"."gpus" => Gpus,
-    "services"."*"."networks" => Names,
-    "services"."*"."models" => Names,
-    "services"."*"."volumes"."*" => Volume,
-    "services"."*"."dns" => TextOrList,
-    "services"."*"."devices"."*" => Device,
-    "services"."*"."secrets"."*" => FileMount,
-    "services"."*"."configs"."*" => FileMount,
-    "services"."*"."ports" => Ports,
-    "services"."*"."ulimits"."*" => Ulimit,
-    "services"."*"."develop"."watch"."*"."ignore" => TextOrList,
-    "services"."*"."develop"."watch"."*"."include" => TextOrList,
-    "volumes"."*" => MaybeExternal,
-    "networks"."*" => MaybeExternal,
-    "secrets"."*" => MaybeExternal,
-    "configs"."*" => MaybeExternal,
-    "include"."*" => Include,
-];
+static FORMS: LazyLock<Places<Form>> = LazyLock::new(|| Places::read("forms"));
 
 /// Rewrites every short form of `tree`.
 pub(super) fn canonicalize(tree: &mut Map) -> Result<(), ComposeError> {
-    let mut path = TreePath::default();
-    for (key, value) in tree.iter_mut() {
-        path.within(key, |path| canonicalize_value(value, path))?;
-    }
+    TreePath::default().each_entry(tree, &mut canonicalize_value)?;
     if let Some(Value::Map(services)) = tree.get_mut("services") {
         services.values_mut().for_each(drop_empty_dns);
     }
@@ -85,27 +52,10 @@ fn drop_empty_dns(service: &mut Value) {
 }
 
 fn canonicalize_value(value: &mut Value, path: &mut TreePath) -> Result<(), ComposeError> {
-    match lookup(FORMS, path) {
+    match FORMS.at(path) {
         Some(form) => rewrite(form, value, path),
-        None => canonicalize_children(value, path),
+        None => path.each_child(value, &mut canonicalize_value),
     }
-}
-
-fn canonicalize_children(value: &mut Value, path: &mut TreePath) -> Result<(), ComposeError> {
-    match value {
-        Value::Map(map) => {
-            for (key, value) in map.iter_mut() {
-                path.within(key, |path| canonicalize_value(value, path))?;
-            }
-        }
-        Value::Seq(items) => {
-            for item in items {
-                path.within_item(|path| canonicalize_value(item, path))?;
-            }
-        }
-        _ => {}
-    }
-    Ok(())
 }
 
 fn invalid(path: &TreePath, value: &Value, what: &str) -> ComposeError {
@@ -144,7 +94,7 @@ fn rewrite(form: Form, value: &mut Value, path: &mut TreePath) -> Result<(), Com
         Form::DependsOn => depends_on(value, path),
         Form::EnvFile => env_file(value, path),
         Form::Gpus => match value {
-            Value::Seq(_) => canonicalize_children(value, path),
+            Value::Seq(_) => path.each_child(value, &mut canonicalize_value),
             Value::Str(_) => {
                 *value = Value::Seq(vec![single("count", Value::str("all"))]);
                 Ok(())
@@ -186,7 +136,7 @@ fn text_or_mapping(
     what: &str,
 ) -> Result<(), ComposeError> {
     match value {
-        Value::Map(_) => canonicalize_children(value, path),
+        Value::Map(_) => path.each_child(value, &mut canonicalize_value),
         Value::Str(text) => {
             *value = single(key, Value::Str(std::mem::take(text)));
             Ok(())
@@ -337,7 +287,7 @@ fn ssh(value: &mut Value, path: &TreePath) -> Result<(), ComposeError> {
 
 /// `external: {name: x}` is the old spelling of `external: true` and `name: x`.
 fn maybe_external(value: &mut Value, path: &mut TreePath) -> Result<(), ComposeError> {
-    canonicalize_children(value, path)?;
+    path.each_child(value, &mut canonicalize_value)?;
     let Some(resource) = value.as_map_mut() else { return Ok(()) };
     let Some(Value::Map(external)) = resource.get("external") else { return Ok(()) };
     let name = external.get("name").cloned();
@@ -354,7 +304,8 @@ fn maybe_external(value: &mut Value, path: &mut TreePath) -> Result<(), ComposeE
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Default {
     BuildContext,
     SecretTarget,
@@ -363,42 +314,18 @@ enum Default {
     Bind,
 }
 
-const DEFAULTS: &[(Pattern, Default)] = forms![Default;
-    "services"."*"."build" => BuildContext,
-    "services"."*"."secrets"."*" => SecretTarget,
-    "services"."*"."ports"."*" => Port,
-    "services"."*"."deploy"."resources"."reservations"."devices"."*" => DeviceCount,
-    "services"."*"."gpus"."*" => DeviceCount,
-    "services"."*"."volumes"."*"."bind" => Bind,
-];
+static DEFAULTS: LazyLock<Places<Default>> = LazyLock::new(|| Places::read("defaults"));
 
 /// Fills in what may be left out.
 pub(super) fn set_defaults(tree: &mut Map) -> Result<(), ComposeError> {
-    let mut path = TreePath::default();
-    for (key, value) in tree.iter_mut() {
-        path.within(key, |path| set_default(value, path))?;
-    }
-    Ok(())
+    TreePath::default().each_entry(tree, &mut set_default)
 }
 
 fn set_default(value: &mut Value, path: &mut TreePath) -> Result<(), ComposeError> {
-    if let Some(default) = lookup(DEFAULTS, path) {
-        return fill(default, value, path);
+    match DEFAULTS.at(path) {
+        Some(default) => fill(default, value, path),
+        None => path.each_child(value, &mut set_default),
     }
-    match value {
-        Value::Map(map) => {
-            for (key, value) in map.iter_mut() {
-                path.within(key, |path| set_default(value, path))?;
-            }
-        }
-        Value::Seq(items) => {
-            for item in items {
-                path.within_item(|path| set_default(item, path))?;
-            }
-        }
-        _ => {}
-    }
-    Ok(())
 }
 
 fn fill(default: Default, value: &mut Value, path: &TreePath) -> Result<(), ComposeError> {
@@ -434,4 +361,11 @@ fn fill(default: Default, value: &mut Value, path: &TreePath) -> Result<(), Comp
         }
     }
     Ok(())
+}
+#[test]
+fn zz_dump() {
+    let mut s = String::new();
+    FORMS.dump("FORMS", &mut s);
+    DEFAULTS.dump("DEFAULTS", &mut s);
+    std::fs::write("/tmp/canonical.new", s).unwrap();
 }

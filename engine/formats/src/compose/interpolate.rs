@@ -1,12 +1,17 @@
 //! Interpolation of a whole Compose tree, and the numbers and flags its texts turn into.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use super::ComposeError;
 use super::template::{self, Lookup, Missing, TemplateError};
-use super::tree::{Pattern, TreePath, lookup as lookup_path};
+use super::tree::{Places, TreePath};
 use super::value::{Map, Value};
 use crate::golang::quote::quote;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Cast {
     Int,
     Int64,
@@ -15,56 +20,7 @@ enum Cast {
     Bool,
 }
 
-macro_rules! casts {
-    ($($($part:literal).+ => $cast:ident,)*) => {
-        &[$((Pattern(&[$($part),+]), Cast::$cast)),*]
-    };
-}
-
-const CASTS: &[(Pattern, Cast)] = casts![
-    "services"."*"."cpu_count" => Int64,
-    "services"."*"."cpu_percent" => Float,
-    "services"."*"."cpu_period" => Int64,
-    "services"."*"."cpu_quota" => Int64,
-    "services"."*"."cpu_rt_period" => Int64,
-    "services"."*"."cpu_rt_runtime" => Int64,
-    "services"."*"."cpus" => Float32,
-    "services"."*"."cpu_shares" => Int64,
-    "services"."*"."init" => Bool,
-    "services"."*"."depends_on"."*"."required" => Bool,
-    "services"."*"."depends_on"."*"."restart" => Bool,
-    "services"."*"."deploy"."replicas" => Int,
-    "services"."*"."deploy"."update_config"."parallelism" => Int,
-    "services"."*"."deploy"."update_config"."max_failure_ratio" => Float,
-    "services"."*"."deploy"."rollback_config"."parallelism" => Int,
-    "services"."*"."deploy"."rollback_config"."max_failure_ratio" => Float,
-    "services"."*"."deploy"."restart_policy"."max_attempts" => Int,
-    "services"."*"."deploy"."placement"."max_replicas_per_node" => Int,
-    "services"."*"."healthcheck"."retries" => Int,
-    "services"."*"."healthcheck"."disable" => Bool,
-    "services"."*"."oom_kill_disable" => Bool,
-    "services"."*"."oom_score_adj" => Int64,
-    "services"."*"."pids_limit" => Int64,
-    "services"."*"."ports"."[]"."target" => Int,
-    "services"."*"."privileged" => Bool,
-    "services"."*"."read_only" => Bool,
-    "services"."*"."scale" => Int,
-    "services"."*"."stdin_open" => Bool,
-    "services"."*"."tty" => Bool,
-    "services"."*"."ulimits"."*" => Int,
-    "services"."*"."ulimits"."*"."hard" => Int,
-    "services"."*"."ulimits"."*"."soft" => Int,
-    "services"."*"."volumes"."[]"."read_only" => Bool,
-    "services"."*"."volumes"."[]"."volume"."nocopy" => Bool,
-    "networks"."*"."external" => Bool,
-    "networks"."*"."internal" => Bool,
-    "networks"."*"."attachable" => Bool,
-    "networks"."*"."enable_ipv4" => Bool,
-    "networks"."*"."enable_ipv6" => Bool,
-    "volumes"."*"."external" => Bool,
-    "secrets"."*"."external" => Bool,
-    "configs"."*"."external" => Bool,
-];
+static CASTS: LazyLock<Places<Cast>> = LazyLock::new(|| Places::read("casts"));
 
 /// Replaces the variables in every text of `tree`, keys aside.
 pub(super) fn interpolate(
@@ -72,11 +28,8 @@ pub(super) fn interpolate(
     lookup: Lookup<'_>,
     missing: Missing<'_>,
 ) -> Result<(), ComposeError> {
-    let mut path = TreePath::default();
-    for (key, value) in tree.iter_mut() {
-        path.within(key, |path| interpolate_value(value, path, lookup, missing))?;
-    }
-    Ok(())
+    TreePath::default()
+        .each_entry(tree, &mut |value, path| interpolate_value(value, path, lookup, missing))
 }
 
 fn interpolate_value(
@@ -85,31 +38,20 @@ fn interpolate_value(
     lookup: Lookup<'_>,
     missing: Missing<'_>,
 ) -> Result<(), ComposeError> {
-    match value {
-        Value::Str(text) => {
-            let text = template::substitute_telling(text, lookup, missing)
-                .map_err(|e| problem(path, &e))?;
-            *value = match lookup_path(CASTS, path) {
-                None => Value::Str(text),
-                Some(to) => cast(&text, to).map_err(|reason| {
-                    ComposeError::new(format!(
-                        "error while interpolating {path}: failed to cast to expected type: {reason}"
-                    ))
-                })?,
-            };
-        }
-        Value::Map(map) => {
-            for (key, value) in map.iter_mut() {
-                path.within(key, |path| interpolate_value(value, path, lookup, missing))?;
-            }
-        }
-        Value::Seq(items) => {
-            for item in items {
-                path.within_item(|path| interpolate_value(item, path, lookup, missing))?;
-            }
-        }
-        _ => {}
-    }
+    let Value::Str(text) = value else {
+        return path
+            .each_child(value, &mut |value, path| interpolate_value(value, path, lookup, missing));
+    };
+    let text =
+        template::substitute_telling(text, lookup, missing).map_err(|e| problem(path, &e))?;
+    *value = match CASTS.at(path) {
+        None => Value::Str(text),
+        Some(to) => cast(&text, to).map_err(|reason| {
+            ComposeError::new(format!(
+                "error while interpolating {path}: failed to cast to expected type: {reason}"
+            ))
+        })?,
+    };
     Ok(())
 }
 
@@ -175,4 +117,10 @@ pub(super) fn parse_bool(text: &str) -> Result<bool, String> {
         "false" | "n" | "no" | "off" => Ok(false),
         _ => Err(format!("invalid boolean: {text}")),
     }
+}
+#[test]
+fn zz_dump() {
+    let mut s = String::new();
+    CASTS.dump("CASTS", &mut s);
+    std::fs::write("/tmp/interpolate.new", s).unwrap();
 }

@@ -1,10 +1,15 @@
 //! How a later Compose file changes an earlier one, attribute by attribute.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use super::ComposeError;
-use super::tree::{Pattern, TreePath, lookup};
+use super::tree::{Places, TreePath};
 use super::value::{Map, Value};
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Rule {
     /// The later value replaces the earlier one.
     Replace,
@@ -20,43 +25,7 @@ enum Rule {
     IpamConfig,
 }
 
-macro_rules! rules {
-    ($($($part:literal).+ => $rule:ident,)*) => {
-        &[$((Pattern(&[$($part),+]), Rule::$rule)),*]
-    };
-}
-
-const RULES: &[(Pattern, Rule)] = rules![
-    "networks"."*"."ipam"."config" => IpamConfig,
-    "networks"."*"."labels" => Append,
-    "volumes"."*"."labels" => Append,
-    "services"."*"."annotations" => Append,
-    "services"."*"."build" => Build,
-    "services"."*"."build"."args" => Append,
-    "services"."*"."build"."additional_contexts" => Append,
-    "services"."*"."build"."extra_hosts" => AppendNew,
-    "services"."*"."build"."labels" => Append,
-    "services"."*"."command" => Replace,
-    "services"."*"."depends_on" => DependsOn,
-    "services"."*"."deploy"."labels" => Append,
-    "services"."*"."dns" => Append,
-    "services"."*"."dns_opt" => Append,
-    "services"."*"."dns_search" => Append,
-    "services"."*"."entrypoint" => Replace,
-    "services"."*"."env_file" => Append,
-    "services"."*"."label_file" => Append,
-    "services"."*"."environment" => Append,
-    "services"."*"."extra_hosts" => AppendNew,
-    "services"."*"."healthcheck"."test" => Replace,
-    "services"."*"."labels" => Append,
-    "services"."*"."volumes"."*"."volume"."labels" => Append,
-    "services"."*"."logging" => Logging,
-    "services"."*"."models" => Names,
-    "services"."*"."networks" => Names,
-    "services"."*"."sysctls" => Append,
-    "services"."*"."tmpfs" => Append,
-    "services"."*"."ulimits"."*" => Replace,
-];
+static RULES: LazyLock<Places<Rule>> = LazyLock::new(|| Places::read("merges"));
 
 /// `base` changed by `over`.
 pub(super) fn merge(base: Map, over: Map) -> Result<Map, ComposeError> {
@@ -74,7 +43,7 @@ pub(super) fn merge_value(
     over: Value,
     path: &mut TreePath,
 ) -> Result<Value, ComposeError> {
-    if let Some(rule) = lookup(RULES, path) {
+    if let Some(rule) = RULES.at(path) {
         return apply(rule, base, over, path);
     }
     if over == Value::Null {
@@ -240,4 +209,10 @@ fn merge_ipam(base: Value, over: Value, path: &mut TreePath) -> Result<Value, Co
         }
     }
     Ok(Value::Seq(pools))
+}
+#[test]
+fn zz_dump() {
+    let mut s = String::new();
+    RULES.dump("RULES", &mut s);
+    std::fs::write("/tmp/merge.new", s).unwrap();
 }

@@ -72,16 +72,8 @@ pub struct Build {
 
 /// Loads a project from files.
 pub(super) fn load(request: &ProjectRequest, world: &dyn World) -> Result<Project, ComposeError> {
-    if request.name != normalize_project_name(&request.name) {
-        return Err(invalid_name(&request.name));
-    }
-    let working_dir = request.project_dir.to_string_lossy().into_owned();
-    let loader = Loader {
-        world,
-        home: request.env.get("HOME").filter(|home| !home.is_empty()).cloned(),
-        base: working_dir.clone(),
-        purpose: Purpose::Project,
-    };
+    let loader = loader(request, world)?;
+    let working_dir = loader.base.clone();
     let mut env = request.env.clone();
     let env_files = default_env_files(request, &working_dir, world)?;
     for (name, value) in environment::read_env_files(&loader, &request.env, &env_files)? {
@@ -105,20 +97,24 @@ pub(super) fn load_resolved(
     request: &ProjectRequest,
     world: &dyn World,
 ) -> Result<Project, ComposeError> {
-    if request.name != normalize_project_name(&request.name) {
-        return Err(invalid_name(&request.name));
-    }
-    let working_dir = request.project_dir.to_string_lossy().into_owned();
-    let loader = Loader {
-        world,
-        home: request.env.get("HOME").filter(|home| !home.is_empty()).cloned(),
-        base: working_dir.clone(),
-        purpose: Purpose::Project,
-    };
+    let loader = loader(request, world)?;
+    let working_dir = loader.base.clone();
     let file = ConfigFile { name: String::new(), content: Some(yaml.to_owned()) };
     let env = Variables::from([(PROJECT_NAME.to_owned(), request.name.clone())]);
     let details = Details { working_dir, files: vec![file], env };
     finish(&loader, &details, request.name.clone(), &request.profiles)
+}
+
+fn loader<'w>(request: &ProjectRequest, world: &'w dyn World) -> Result<Loader<'w>, ComposeError> {
+    if request.name != normalize_project_name(&request.name) {
+        return Err(invalid_name(&request.name));
+    }
+    Ok(Loader {
+        world,
+        home: request.env.get("HOME").filter(|home| !home.is_empty()).cloned(),
+        base: request.project_dir.to_string_lossy().into_owned(),
+        purpose: Purpose::Project,
+    })
 }
 
 fn finish(

@@ -1,11 +1,16 @@
 //! Relative paths made absolute, and small checks that need the long forms.
 
-use super::tree::{Pattern, TreePath, lookup};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::tree::{Places, TreePath};
 use super::value::{Map, Value};
 use super::{ComposeError, World, files, short_forms};
 use crate::golang::quote::quote;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Resolver {
     Context,
     Path,
@@ -15,28 +20,7 @@ enum Resolver {
     DriverOptions,
 }
 
-macro_rules! places {
-    ($kind:ident; $($($part:literal).+ => $what:ident,)*) => {
-        &[$((Pattern(&[$($part),+]), $kind::$what)),*]
-    };
-}
-
-const RESOLVERS: &[(Pattern, Resolver)] = places![Resolver;
-    "services"."*"."build"."context" => Context,
-    "services"."*"."build"."additional_contexts"."*" => Context,
-    "services"."*"."build"."ssh"."*" => UnixPath,
-    "services"."*"."env_file"."*"."path" => Path,
-    "services"."*"."label_file"."*" => Path,
-    "services"."*"."extends"."file" => Path,
-    "services"."*"."develop"."watch"."*"."path" => WatchPath,
-    "services"."*"."volumes"."*" => Volume,
-    "configs"."*"."file" => UnixPath,
-    "secrets"."*"."file" => UnixPath,
-    "include"."path" => Path,
-    "include"."project_directory" => Path,
-    "include"."env_file" => Path,
-    "volumes"."*" => DriverOptions,
-];
+static RESOLVERS: LazyLock<Places<Resolver>> = LazyLock::new(|| Places::read("resolvers"));
 
 /// What relative paths are resolved with.
 pub(super) struct PathResolver<'a> {
@@ -48,31 +32,14 @@ pub(super) struct PathResolver<'a> {
 impl PathResolver<'_> {
     /// Makes every path of `tree` relative to the base.
     pub(super) fn resolve(&self, tree: &mut Map) -> Result<(), ComposeError> {
-        let mut path = TreePath::default();
-        for (key, value) in tree.iter_mut() {
-            path.within(key, |path| self.resolve_value(value, path))?;
-        }
-        Ok(())
+        TreePath::default().each_entry(tree, &mut |value, path| self.resolve_value(value, path))
     }
 
     fn resolve_value(&self, value: &mut Value, path: &mut TreePath) -> Result<(), ComposeError> {
-        if let Some(resolver) = lookup(RESOLVERS, path) {
-            return self.apply(resolver, value);
+        match RESOLVERS.at(path) {
+            Some(resolver) => self.apply(resolver, value),
+            None => path.each_child(value, &mut |value, path| self.resolve_value(value, path)),
         }
-        match value {
-            Value::Map(map) => {
-                for (key, value) in map.iter_mut() {
-                    path.within(key, |path| self.resolve_value(value, path))?;
-                }
-            }
-            Value::Seq(items) => {
-                for item in items {
-                    path.within_item(|path| self.resolve_value(item, path))?;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
     }
 
     fn apply(&self, resolver: Resolver, value: &mut Value) -> Result<(), ComposeError> {
@@ -195,7 +162,8 @@ fn is_remote_context(context: &str) -> bool {
         || ["service:", "github.com/", "git@"].iter().any(|prefix| context.starts_with(prefix))
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Check {
     Volume,
     Config,
@@ -205,15 +173,7 @@ enum Check {
     DeviceRequest,
 }
 
-const CHECKS: &[(Pattern, Check)] = places![Check;
-    "volumes"."*" => Volume,
-    "configs"."*" => Config,
-    "secrets"."*" => Secret,
-    "services"."*"."ports"."*" => PortAddress,
-    "services"."*"."develop"."watch"."*"."path" => WatchPath,
-    "services"."*"."deploy"."resources"."reservations"."devices"."*" => DeviceRequest,
-    "services"."*"."gpus"."*" => DeviceRequest,
-];
+static CHECKS: LazyLock<Places<Check>> = LazyLock::new(|| Places::read("checks"));
 
 /// Checks what a schema cannot say.
 pub(super) fn validate(tree: &Map) -> Result<(), ComposeError> {
@@ -222,7 +182,7 @@ pub(super) fn validate(tree: &Map) -> Result<(), ComposeError> {
 }
 
 fn check(value: &Value, path: &mut TreePath) -> Result<(), ComposeError> {
-    if let Some(rule) = lookup(CHECKS, path) {
+    if let Some(rule) = CHECKS.at(path) {
         return check_rule(rule, value, path);
     }
     match value {
@@ -291,4 +251,11 @@ fn check_file_object(value: &Value, path: &TreePath, keys: &[&str]) -> Result<()
             keys.join("|")
         ))),
     }
+}
+#[test]
+fn zz_dump() {
+    let mut s = String::new();
+    RESOLVERS.dump("RESOLVERS", &mut s);
+    CHECKS.dump("CHECKS", &mut s);
+    std::fs::write("/tmp/resolve.new", s).unwrap();
 }

@@ -1,6 +1,6 @@
 //! Whether a Compose tree has the shape a Compose file must have.
 //!
-//! The shape itself is a table in `schema/rules.rs`. A tree can be wrong in many ways at once,
+//! The shape itself is a table in `schema/rules.txt`. A tree can be wrong in many ways at once,
 //! and where alternatives exist, wrong once per alternative: the problem that lies deepest in
 //! the tree is told, because it names the user's mistake best.
 
@@ -10,13 +10,15 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use regex::Regex;
+use serde::Deserialize;
 
 use super::ComposeError;
 use super::value::{Map, Value};
 use crate::golang::quote::quote;
 
 /// A kind of value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Kind {
     Null,
     Boolean,
@@ -24,7 +26,7 @@ enum Kind {
     Integer,
     String,
     Array,
-    Object,
+    Mapping,
 }
 
 /// What a value must be.
@@ -32,19 +34,19 @@ enum Kind {
 enum Rule {
     Any,
     /// One of these kinds.
-    Kinds(&'static [Kind]),
+    Kinds(Vec<Kind>),
     /// One of these texts.
-    Enum(&'static [&'static str]),
+    Enum(Vec<&'static str>),
     /// A text in which this pattern is found.
     Pattern(&'static str),
     /// An integer between bounds.
     Range(i64, i64),
     /// Exactly one of these.
-    OneOf(&'static [&'static Rule]),
+    OneOf(Vec<Rule>),
     /// A list of these.
-    List(&'static Rule),
+    List(Box<Rule>),
     /// A list of these, none twice.
-    Set(&'static Rule),
+    Set(Box<Rule>),
     Dict(Dict),
 }
 
@@ -52,12 +54,12 @@ enum Rule {
 #[derive(Debug)]
 struct Dict {
     /// The kinds the value may have: a mapping, and perhaps others.
-    kinds: &'static [Kind],
+    kinds: Vec<Kind>,
     /// The keys it knows, by what their values must be.
-    fields: &'static [(&'static Rule, &'static [&'static str])],
+    fields: Vec<(Rule, Vec<&'static str>)>,
     /// What other keys may look like, and their values.
-    keys: &'static [(Keys, &'static Rule)],
-    required: &'static [&'static str],
+    keys: Vec<(Keys, Rule)>,
+    required: Vec<&'static str>,
     /// Whether keys that fit neither are accepted.
     open: bool,
 }
@@ -93,7 +95,7 @@ pub(super) fn validate(tree: &Map) -> Result<(), ComposeError> {
         return Err(ComposeError::new(format!("json: unsupported value: {number}")));
     }
     let mut path = Vec::new();
-    match check_dict(&rules::ROOT, tree, &mut path) {
+    match check_dict(&rules::FILE, tree, &mut path) {
         Some(problem) => Err(ComposeError::new(problem.message)),
         None => Ok(()),
     }
@@ -152,9 +154,9 @@ fn check<'a>(rule: &Rule, value: &'a Value, path: &mut Path<'a>) -> Option<Probl
         }
         Rule::Dict(dict) => match value {
             Value::Map(map) => {
-                check_kind(dict.kinds, value, path).or_else(|| check_dict(dict, map, path))
+                check_kind(&dict.kinds, value, path).or_else(|| check_dict(dict, map, path))
             }
-            _ => check_kind(dict.kinds, value, path),
+            _ => check_kind(&dict.kinds, value, path),
         },
     }
 }
@@ -174,7 +176,7 @@ fn check_kind(kinds: &[Kind], value: &Value, path: &[Cow<'_, str>]) -> Option<Pr
         },
         Kind::String => matches!(value, Value::Str(_) | Value::Time(_)),
         Kind::Array => matches!(value, Value::Seq(_)),
-        Kind::Object => matches!(value, Value::Map(_)),
+        Kind::Mapping => matches!(value, Value::Map(_)),
     };
     if kinds.iter().any(is) {
         return None;
@@ -197,7 +199,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Integer => "integer",
         Kind::String => "string",
         Kind::Array => "array",
-        Kind::Object => "mapping",
+        Kind::Mapping => "mapping",
     }
 }
 
@@ -240,7 +242,7 @@ fn check_range(least: i64, most: i64, value: &Value, path: &[Cow<'_, str>]) -> O
     }
 }
 
-fn check_one_of<'a>(rules: &[&Rule], value: &'a Value, path: &mut Path<'a>) -> Option<Problem> {
+fn check_one_of<'a>(rules: &[Rule], value: &'a Value, path: &mut Path<'a>) -> Option<Problem> {
     let mut matched = None;
     let mut deepest = None;
     for (at, rule) in rules.iter().enumerate() {
@@ -311,8 +313,8 @@ fn check_dict<'a>(dict: &Dict, map: &'a Map, path: &mut Path<'a>) -> Option<Prob
     let mut additional = Vec::new();
     for (key, value) in map {
         let field = dict.fields.iter().find(|(_, names)| names.contains(&key.as_str()));
-        let field = field.map(|(rule, _)| *rule);
-        let others = dict.keys.iter().filter(|(keys, _)| keys.accepts(key)).map(|(_, rule)| *rule);
+        let field = field.map(|(rule, _)| rule);
+        let others = dict.keys.iter().filter(|(keys, _)| keys.accepts(key)).map(|(_, rule)| rule);
         let mut known = false;
         path.push(Cow::Borrowed(key));
         for rule in field.into_iter().chain(others) {
@@ -344,4 +346,8 @@ fn single_quote(text: &str) -> String {
 
 fn join_quoted(texts: &[&str]) -> String {
     texts.iter().map(|text| single_quote(text)).collect::<Vec<_>>().join(", ")
+}
+#[test]
+fn zz_dump() {
+    std::fs::write("/tmp/rules.new", format!("{:#?}", *rules::FILE)).unwrap();
 }

@@ -1,10 +1,23 @@
 //! Where a value sits in a Compose tree, and the patterns that pick values by their place.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::ComposeError;
+use super::table::{Block, blocks, variant};
+use super::value::{Map, Value};
+
+static TABLE: LazyLock<HashMap<&str, Block>> = LazyLock::new(|| blocks(include_str!("places.txt")));
 
 /// The keys that lead to a value; list items are all `[]`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TreePath(Vec<String>);
+
+/// What is done to a value and the place it sits at.
+type Visit<'a> = &'a mut dyn FnMut(&mut Value, &mut TreePath) -> Result<(), ComposeError>;
 
 impl TreePath {
     pub(super) fn of(parts: &[&str]) -> Self {
@@ -24,9 +37,28 @@ impl TreePath {
         self.within("[]", visit)
     }
 
-    pub(super) fn matches(&self, pattern: &Pattern) -> bool {
-        pattern.0.len() == self.0.len()
-            && pattern.0.iter().zip(&self.0).all(|(want, part)| *want == "*" || want == part)
+    /// Visits the values of a mapping that sits here.
+    pub(super) fn each_entry(
+        &mut self,
+        map: &mut Map,
+        visit: Visit<'_>,
+    ) -> Result<(), ComposeError> {
+        map.iter_mut().try_for_each(|(key, value)| self.within(key, |path| visit(value, path)))
+    }
+
+    /// Visits the values of a mapping, or the items of a list, that sits here.
+    pub(super) fn each_child(
+        &mut self,
+        value: &mut Value,
+        visit: Visit<'_>,
+    ) -> Result<(), ComposeError> {
+        match value {
+            Value::Map(map) => self.each_entry(map, visit),
+            Value::Seq(items) => {
+                items.iter_mut().try_for_each(|item| self.within_item(|path| visit(item, path)))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -36,11 +68,32 @@ impl fmt::Display for TreePath {
     }
 }
 
-/// Keys to compare a [`TreePath`] with, `*` for any.
+/// What happens at some places, as a heading of `places.txt` says.
 #[derive(Debug)]
-pub(super) struct Pattern(pub(super) &'static [&'static str]);
+pub(super) struct Places<T>(Vec<(Vec<&'static str>, T)>);
 
-/// The first entry of `table` whose pattern matches `path`.
-pub(super) fn lookup<T: Copy>(table: &[(Pattern, T)], path: &TreePath) -> Option<T> {
-    table.iter().find(|(pattern, _)| path.matches(pattern)).map(|(_, found)| *found)
+impl<T: Copy + Deserialize<'static>> Places<T> {
+    /// Reads what is below `heading`.
+    pub(super) fn read(heading: &str) -> Self {
+        let block = TABLE.get(heading).expect("the table has every heading the program names");
+        let places = block.lines.iter();
+        Self(places.map(|(place, what)| (place.split('.').collect(), variant(what))).collect())
+    }
+
+    /// What happens at `path`.
+    pub(super) fn at(&self, path: &TreePath) -> Option<T> {
+        let fits = |pattern: &[&str]| {
+            pattern.len() == path.0.len()
+                && pattern.iter().zip(&path.0).all(|(want, part)| *want == "*" || want == part)
+        };
+        self.0.iter().find(|(pattern, _)| fits(pattern)).map(|(_, what)| *what)
+    }
+}
+impl<T: std::fmt::Debug> Places<T> {
+    #[cfg(test)]
+    pub(super) fn dump(&self, t: &str, s: &mut String) {
+        for (p, k) in &self.0 {
+            s.push_str(&format!("{t} {} {k:?}\n", p.join(".")));
+        }
+    }
 }

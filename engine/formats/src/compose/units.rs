@@ -1,5 +1,7 @@
 //! Sizes, durations and command lines as Compose spells them.
 
+use crate::golang::duration::{Duration, DurationError};
+
 /// Bytes from `64m`, `1.5 GiB`, `1024`.
 pub(super) fn parse_bytes(text: &str) -> Result<i64, String> {
     let invalid = || format!("invalid size: '{text}'");
@@ -33,115 +35,22 @@ pub(super) fn parse_bytes(text: &str) -> Result<i64, String> {
     Ok((number * factor) as i64)
 }
 
-const UNITS: &[(&str, i64)] = &[
-    ("ns", 1),
-    ("us", 1_000),
-    ("\u{b5}s", 1_000),
-    ("\u{3bc}s", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("m", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-    ("d", 86_400_000_000_000),
-    ("w", 604_800_000_000_000),
-];
+const DAY: u64 = 86_400_000_000_000;
 
 /// Nanoseconds from `1m30s`, `500ms`, `2w`.
 pub(super) fn parse_duration(text: &str) -> Result<i64, String> {
-    let invalid = || format!("time: invalid duration \"{text}\"");
-    let negative = text.starts_with('-');
-    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if rest == "0" {
-        return Ok(0);
-    }
-    if rest.is_empty() {
-        return Err(invalid());
-    }
-    let mut total: i64 = 0;
-    while !rest.is_empty() {
-        let number_len = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let (whole, after) = rest.split_at(number_len);
-        let (fraction, after) = match after.strip_prefix('.') {
-            Some(after) => {
-                after.split_at(after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len()))
-            }
-            None => ("", after),
-        };
-        if whole.is_empty() && fraction.is_empty() {
-            return Err(invalid());
+    match Duration::parse_with(text, &[("d", DAY), ("w", 7 * DAY)]) {
+        // Compose knows no duration that has no opposite.
+        Ok(Duration(i64::MIN)) | Err(DurationError::Invalid(_)) => {
+            Err(format!("time: invalid duration \"{text}\""))
         }
-        let unit_len = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit_len);
-        if unit.is_empty() {
-            return Err(format!("time: missing unit in duration \"{text}\""));
+        Ok(Duration(nanoseconds)) => Ok(nanoseconds),
+        Err(DurationError::MissingUnit(_)) => {
+            Err(format!("time: missing unit in duration \"{text}\""))
         }
-        let Some(&(_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(format!("time: unknown unit \"{unit}\" in duration \"{text}\""));
-        };
-        let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| invalid())? };
-        let part = whole
-            .checked_mul(scale)
-            .and_then(|part| part.checked_add(fraction_of(fraction, scale)))
-            .ok_or_else(invalid)?;
-        total = total.checked_add(part).ok_or_else(invalid)?;
-        rest = after;
-    }
-    Ok(if negative { -total } else { total })
-}
-
-/// The part of `scale` that the digits after a point stand for.
-fn fraction_of(digits: &str, scale: i64) -> i64 {
-    let mut value: i64 = 0;
-    let mut divisor = 1.0;
-    for digit in digits.bytes() {
-        let next = value.checked_mul(10).and_then(|it| it.checked_add(i64::from(digit - b'0')));
-        let Some(next) = next else { break };
-        value = next;
-        divisor *= 10.0;
-    }
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        reason = "durations are computed in floating point, as Compose does"
-    )]
-    {
-        (value as f64 * (scale as f64 / divisor)) as i64
-    }
-}
-
-/// `1m30s` from nanoseconds: hours, minutes and seconds, or one smaller unit below a second.
-pub(super) fn format_duration(nanoseconds: i64) -> String {
-    let sign = if nanoseconds < 0 { "-" } else { "" };
-    let total = nanoseconds.unsigned_abs();
-    if total == 0 {
-        return "0s".to_owned();
-    }
-    let decimal = |value: u64, unit: u64| {
-        let fraction = format!("{:0width$}", value % unit, width = unit.ilog10() as usize);
-        let fraction = fraction.trim_end_matches('0');
-        let whole = value / unit;
-        if unit == 1 || fraction.is_empty() {
-            whole.to_string()
-        } else {
-            format!("{whole}.{fraction}")
+        Err(DurationError::UnknownUnit { unit, .. }) => {
+            Err(format!("time: unknown unit \"{unit}\" in duration \"{text}\""))
         }
-    };
-    if total < 1_000 {
-        return format!("{sign}{total}ns");
-    }
-    if total < 1_000_000 {
-        return format!("{sign}{}\u{b5}s", decimal(total, 1_000));
-    }
-    if total < 1_000_000_000 {
-        return format!("{sign}{}ms", decimal(total, 1_000_000));
-    }
-    let minute = 60_000_000_000;
-    let seconds = decimal(total % minute, 1_000_000_000);
-    let minutes = total / minute;
-    match (minutes / 60, minutes % 60) {
-        (0, 0) => format!("{sign}{seconds}s"),
-        (0, minutes) => format!("{sign}{minutes}m{seconds}s"),
-        (hours, minutes) => format!("{sign}{hours}h{minutes}m{seconds}s"),
     }
 }
 
@@ -264,7 +173,11 @@ mod tests {
             ("1us", "1\u{b5}s"),
             ("7ns", "7ns"),
         ] {
-            assert_eq!(parse_duration(text).map(format_duration).as_deref(), Ok(printed), "{text}");
+            assert_eq!(
+                parse_duration(text).map(|it| Duration(it).to_string()).as_deref(),
+                Ok(printed),
+                "{text}"
+            );
         }
         assert_eq!(parse_duration("5"), Err("time: missing unit in duration \"5\"".to_owned()));
     }

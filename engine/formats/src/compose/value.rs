@@ -125,17 +125,7 @@ impl Value {
             Self::Float32(number) => float::shortest_g32(*number),
             Self::Str(text) => text.clone(),
             Self::Time(time) => time.text.clone(),
-            Self::Seq(items) => {
-                let items: Vec<_> = items.iter().map(Value::sprint).collect();
-                format!("[{}]", items.join(" "))
-            }
-            Self::Map(map) => {
-                let mut keys: Vec<_> = map.keys().collect();
-                keys.sort();
-                let entries: Vec<_> =
-                    keys.iter().map(|key| format!("{key}:{}", map[*key].sprint())).collect();
-                format!("map[{}]", entries.join(" "))
-            }
+            Self::Seq(_) | Self::Map(_) => self.sprint_collection(Value::sprint),
         }
     }
 
@@ -144,18 +134,25 @@ impl Value {
         match self {
             Self::Str(text) => text.clone(),
             Self::Null => "%!s(<nil>)".to_owned(),
-            Self::Seq(items) => {
-                let items: Vec<_> = items.iter().map(Value::as_message).collect();
-                format!("[{}]", items.join(" "))
-            }
+            Self::Seq(_) | Self::Map(_) => self.sprint_collection(Value::as_message),
+            other => format!("%!s({}={})", other.type_name(), other.sprint()),
+        }
+    }
+
+    /// `[a b]` or, sorted by key, `map[a:1 b:2]`, each value as `show` prints it.
+    fn sprint_collection(&self, show: fn(&Value) -> String) -> String {
+        match self {
             Self::Map(map) => {
                 let mut keys: Vec<_> = map.keys().collect();
                 keys.sort();
                 let entries: Vec<_> =
-                    keys.iter().map(|key| format!("{key}:{}", map[*key].as_message())).collect();
+                    keys.iter().map(|key| format!("{key}:{}", show(&map[*key]))).collect();
                 format!("map[{}]", entries.join(" "))
             }
-            other => format!("%!s({}={})", other.type_name(), other.sprint()),
+            _ => {
+                let items = self.as_seq().unwrap_or_default();
+                format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(" "))
+            }
         }
     }
 }

@@ -46,6 +46,11 @@ const LIMIT: u64 = 1 << 63;
 impl Duration {
     /// Reads a possibly signed sequence of decimal numbers with units.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
+        Self::parse_with(text, &[])
+    }
+
+    /// Reads a duration in which more units than Go's may stand, each with its nanoseconds.
+    pub(crate) fn parse_with(text: &str, more: &[(&str, u64)]) -> Result<Self, DurationError> {
         let invalid = || DurationError::Invalid(text.to_owned());
         let (negative, mut rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),
@@ -60,7 +65,7 @@ impl Duration {
         }
         let mut total: u64 = 0;
         while !rest.is_empty() {
-            let (value, after) = component(rest, text)?;
+            let (value, after) = component(rest, text, more)?;
             total = total.checked_add(value).filter(|sum| *sum <= LIMIT).ok_or_else(invalid)?;
             rest = after;
         }
@@ -80,7 +85,11 @@ impl Duration {
 }
 
 /// Reads one number with its unit and returns its nanoseconds and what follows.
-fn component<'a>(rest: &'a str, text: &str) -> Result<(u64, &'a str), DurationError> {
+fn component<'a>(
+    rest: &'a str,
+    text: &str,
+    more: &[(&str, u64)],
+) -> Result<(u64, &'a str), DurationError> {
     let invalid = || DurationError::Invalid(text.to_owned());
     let (whole, after) = split_digits(rest);
     let mut value: u64 = 0;
@@ -109,10 +118,9 @@ fn component<'a>(rest: &'a str, text: &str) -> Result<(u64, &'a str), DurationEr
         "m" => 60 * SECOND,
         "h" => 3600 * SECOND,
         unit => {
-            return Err(DurationError::UnknownUnit {
-                unit: unit.to_owned(),
-                text: text.to_owned(),
-            });
+            let known = more.iter().find(|(name, _)| *name == unit);
+            let (unit, text) = (unit.to_owned(), text.to_owned());
+            known.ok_or(DurationError::UnknownUnit { unit, text })?.1
         }
     };
     let whole = value.checked_mul(scale).filter(|v| *v <= LIMIT).ok_or_else(invalid)?;

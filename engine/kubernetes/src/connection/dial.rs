@@ -15,6 +15,7 @@ use hyper_util::{
     rt::TokioIo,
 };
 use kube::Config;
+use percent_encoding::percent_decode_str;
 use tokio::net::TcpStream;
 use tower::{BoxError, Service};
 
@@ -70,24 +71,8 @@ fn tcp() -> HttpConnector {
 /// The name and password in a proxy's address.
 fn credentials(proxy: &Uri) -> Option<HeaderValue> {
     let (user, _) = proxy.authority()?.as_str().rsplit_once('@')?;
-    let encoded = BASE64_STANDARD.encode(percent_decoded(user));
+    let encoded = BASE64_STANDARD.encode(percent_decode_str(user).collect::<Vec<u8>>());
     HeaderValue::from_str(&format!("Basic {encoded}")).ok()
-}
-
-/// What a part of an address stands for.
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let digits =
-            tail.get(..2).filter(|it| first == b'%' && it.iter().all(u8::is_ascii_hexdigit));
-        let byte = digits
-            .and_then(|it| std::str::from_utf8(it).ok())
-            .and_then(|it| u8::from_str_radix(it, 16).ok());
-        decoded.push(byte.unwrap_or(first));
-        rest = if byte.is_some() { &tail[2..] } else { tail };
-    }
-    decoded
 }
 
 impl Service<Uri> for Dial {

@@ -34,16 +34,6 @@ fn problem(error: &dyn std::error::Error) -> KubernetesError {
 }
 
 fn client_config(config: &Config) -> Result<ClientConfig, KubernetesError> {
-    let user = &config.auth_info;
-    let has_certificate =
-        user.client_certificate.is_some() || user.client_certificate_data.is_some();
-    if !has_certificate && (user.client_key.is_some() || user.client_key_data.is_some()) {
-        // As for `kubectl`, a key without a certificate is of no use, and no harm.
-        let mut config = config.clone();
-        config.auth_info.client_key = None;
-        config.auth_info.client_key_data = None;
-        return client_config(&config);
-    }
     config.rustls_client_config().or_else(|error| {
         // A client certificate of the first version is unusual, but it is for the server to judge.
         let Some(own) = own_certificate(config)? else { return Err(problem(&error)) };

@@ -12,7 +12,6 @@ use kube::core::Request;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::time::timeout;
 
 use super::{ANSWER, ForwardError, Place};
 use crate::stream::{Incoming, Messages, Outgoing, channels};
@@ -27,11 +26,8 @@ pub(super) async fn carry(socket: TcpStream, place: &Place, port: u16) -> Result
     let local_port = socket.local_addr().map_or(0, |it| it.port());
     let path = Pod::url_path(&(), Some(&place.namespace));
     let request = Request::new(path).portforward(&place.pod, &[port])?;
-    let connection = match timeout(ANSWER, place.cluster.client().connect(request)).await {
-        Ok(Ok(connection)) => connection,
-        Ok(Err(error)) => return Err(place.cluster.failure(error).into()),
-        Err(_) => return Err(place.cluster.silence().into()),
-    };
+    let connecting = place.cluster.client().connect(request);
+    let connection = place.cluster.answered(ANSWER, connecting).await?;
     let (sink, stream) = channels(connection);
     let (from_client, to_client) = socket.into_split();
     let (said_all, client_said_all) = tokio::sync::watch::channel(false);

@@ -9,7 +9,7 @@ use std::{
 
 use engine_core::live_update::ContainerCommand;
 use engine_helper::restart::restart_file;
-use engine_model::{FilePath, Time};
+use engine_model::{FilePath, ResourceName, Time};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
@@ -39,7 +39,7 @@ pub struct Sidecars {
 /// The way to the helper of a container.
 #[derive(Clone, Debug)]
 pub struct Sidecar {
-    owner: Arc<str>,
+    owner: ResourceName,
     /// When the container was started.
     started: Option<Time>,
     orders: mpsc::Sender<Order>,
@@ -95,7 +95,7 @@ pub(super) enum End {
 
 impl Sidecars {
     /// These are the containers of a resource that run: each gets a helper before anybody saves a file.
-    pub fn observe(&mut self, owner: &Arc<str>, containers: &[RunningContainer]) {
+    pub fn observe(&mut self, owner: &ResourceName, containers: &[RunningContainer]) {
         while self.tasks.try_join_next().is_some() {}
         let is_there = |id: &str| containers.iter().any(|it| it.id == id);
         self.known.retain(|id, it| it.owner != *owner || is_there(id));
@@ -111,7 +111,7 @@ impl Sidecars {
                     let (orders, queue) = mpsc::channel(BACKLOG);
                     let _ = orders.try_send(Order::GetReady);
                     self.tasks.spawn(serve(container.target.clone(), queue));
-                    let (owner, started) = (Arc::clone(owner), container.started);
+                    let (owner, started) = (owner.clone(), container.started);
                     let (sent, target) = (Arc::default(), container.target.clone());
                     let sidecar = Sidecar { owner, started, orders, sent, target };
                     self.known.insert(container.id.clone(), sidecar);

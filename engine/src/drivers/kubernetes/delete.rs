@@ -1,6 +1,6 @@
 //! Deletes what resources have deployed; what is deployed next waits for that.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use engine_core::resource::{
     ResourceName,
@@ -67,14 +67,14 @@ impl<M: From<Report> + Send + 'static> KubernetesDriver<M> {
         let cause = format!("{reason} of {resource}");
         let work = Work { cluster, patience, log, reason, cause, surroundings };
         let (done, deletion) = watch::channel(());
-        let before = self.deletions.insert(Arc::clone(resource), deletion);
+        let before = self.deletions.insert(resource.clone(), deletion);
         let work = async move {
             let _done = done;
             deleted(before).await;
             work.run(what).await;
         };
         let end = self.end();
-        tasks.spawn(TaskKey::Delete(Arc::clone(resource)), work, move |_| end);
+        tasks.spawn(TaskKey::Delete(resource.clone()), work, move |_| end);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads logs of containers.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use engine_core::resource::{
     ResourceName,
@@ -38,14 +38,14 @@ impl<M: From<Report> + Send + 'static> KubernetesDriver<M> {
             }
         };
         let (wanted, mut is_wanted) = watch::channel(());
-        self.readers.insert((Arc::clone(&resource), container_id.clone()), wanted);
-        let (report, key) = (self.reporter(), TaskKey::ReadLog(Arc::clone(&resource)));
+        self.readers.insert((resource.clone(), container_id.clone()), wanted);
+        let (report, key) = (self.reporter(), TaskKey::ReadLog(resource.clone()));
         let tell = {
             let container_id = container_id.clone();
             move |error: Option<String>| {
                 let container_id = container_id.clone();
                 let event = WorkloadEvent::LogRead { container_id, error };
-                report(Seen::Workload(Arc::clone(&resource), event));
+                report(Seen::Workload(resource.clone(), event));
             }
         };
         let since = self.since();

@@ -255,7 +255,7 @@ fn a_terminal_shows_everything_and_ends_its_last_line() {
         writer.info(&number.to_string());
     }
     writer.write(Level::Info, "end");
-    assert!(terminal.finish(Duration::from_mins(1)));
+    assert!(terminal.finish(Duration::from_mins(1)).is_some());
     let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
     let numbers = (0..1000).map(|it| it.to_string()).chain(["end".to_owned()]);
     let expected = numbers.map(|it| format!("            a │ {it}"));

@@ -7,10 +7,7 @@ use axum::{
 };
 use engine_api::{
     GROUP, GROUP_VERSION, Kind, KindSchema, VERSION,
-    schema::{
-        Field, Presence, Ty, Type,
-        meta::{LIST_META, OBJECT_META},
-    },
+    schema::{Field, Presence, Ty, Type},
 };
 use serde_json::{Map, Value, json};
 
@@ -137,7 +134,7 @@ impl Dialect {
     /// All types: kinds, lists of them, and what they consist of.
     fn schemas(&self) -> Value {
         let mut schemas = Map::new();
-        for ty in [&OBJECT_META, &LIST_META] {
+        for ty in ["ObjectMeta", "ListMeta"].into_iter().filter_map(Type::named) {
             self.add(ty, &mut schemas);
         }
         for kind in Kind::ALL {

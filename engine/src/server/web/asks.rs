@@ -195,6 +195,12 @@ pub(super) async fn explain(
     }
 }
 
+/// Why each resource is in its state.
+pub(super) async fn reasons(Shared(state): Shared<State>) -> Response {
+    let reasons = state.handle.reasons().table().all();
+    json(serde_json::json!({"reasons": reasons}).to_string())
+}
+
 /// The graph of resources.
 pub(super) async fn graph(Shared(state): Shared<State>) -> Response {
     json(state.handle.graph().await.to_string())

@@ -149,7 +149,7 @@ fn live_update(manifest: &Manifest, image: &ImageTarget) -> Option<ObjectDraft> 
     }
     let all = manifest.image_targets.as_deref().unwrap_or_default();
     let sources = image.with_bases(all).into_iter().rev().map(|it| {
-        let mut source = json!({"fileWatch": it.id()});
+        let mut source = json!({"fileWatch": it.id().to_string()});
         if !it.is_live_update_only {
             source["imageMap"] = json!(it.image_map_name);
         }
@@ -169,7 +169,7 @@ fn kubernetes_selector(manifest: &Manifest, image: &ImageTarget) -> Value {
     let (field, value) = match Selector::of(manifest, image) {
         Selector::Name(name) => ("containerName", name),
         Selector::Image(image) => ("image", image),
-        Selector::ImageMap(name) => ("imageMapName", name),
+        Selector::ImageMap(name) => ("imageMapName", name.to_string()),
         Selector::Service => return selector,
     };
     selector[field] = json!(value);

@@ -4,8 +4,8 @@ use std::{collections::HashSet, path::Path};
 
 use engine_formats::golang::label::sanitize_name;
 use engine_model::{
-    BuildDetails, DeployTarget, IgnoreDef, IgnorePatterns, ImageTarget, Load, Manifest,
-    WatchTarget, names,
+    BuildDetails, DeployTarget, IgnoreDef, IgnorePatterns, ImageTarget, Load, Manifest, TargetId,
+    WatchTarget,
     path::{to_path, to_text},
 };
 
@@ -20,7 +20,7 @@ pub(super) fn watch_targets(tiltfile: &str, load: &Load, path: &str) -> Vec<Watc
         paths.push(path.to_owned());
     }
     if !paths.is_empty() {
-        targets.push(watch_target(names::config_target(tiltfile), &paths, global));
+        targets.push(watch_target(TargetId::Config(tiltfile.into()), &paths, global));
     }
     targets
 }
@@ -30,13 +30,13 @@ fn local_watch(manifest: &Manifest, global: &[IgnoreDef]) -> Option<WatchTarget>
     let paths = target.deps.as_ref().filter(|it| !it.is_empty())?;
     let own = target.file_watch_ignores.iter().flatten();
     let ignores = own.chain(global).cloned().collect();
-    Some(watch_target(names::local_target(&manifest.name), paths, ignores))
+    Some(watch_target(TargetId::Local(manifest.name.as_str().into()), paths, ignores))
 }
 
 /// A target that waits for the end of a burst.
-fn watch_target(id: String, paths: &[String], ignores: Vec<IgnoreDef>) -> WatchTarget {
+fn watch_target(id: TargetId, paths: &[String], ignores: Vec<IgnoreDef>) -> WatchTarget {
     let paths = paths.iter().map(|it| to_path(it).into_owned()).collect();
-    let object = sanitize_name(&id);
+    let object = sanitize_name(&id.to_string());
     WatchTarget { id, object, paths, ignores, is_early: false }
 }
 
@@ -84,7 +84,7 @@ fn apply_watch(manifest: &Manifest, global: &[IgnoreDef]) -> Option<WatchTarget>
     let DeployTarget::Kubernetes(target) = &manifest.deploy_target else { return None };
     let own = target.file_watch_ignores.iter().flatten();
     let ignores = own.chain(global).cloned().collect();
-    let id = names::apply_target(&manifest.name);
+    let id = TargetId::Apply(manifest.name.as_str().into());
     (!target.path_dependencies.is_empty())
         .then(|| watch_target(id, &target.path_dependencies, ignores))
 }

@@ -1,11 +1,8 @@
 //! The outside of a live update, as naive as it can be.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use engine_model::{FilePath, LiveUpdateSpec, LiveUpdateSync, Present, path};
+use engine_model::{FilePath, LiveUpdateSpec, LiveUpdateSync, Present, TargetId, path};
 
 use super::{End, Op};
 use crate::{
@@ -27,7 +24,7 @@ type Files = BTreeMap<String, u8>;
 pub(super) struct Outside {
     live_update: LiveUpdate,
     latest: SyncId,
-    sources: [Arc<str>; 2],
+    sources: [TargetId; 2],
     now: Time,
     pub(super) local: Files,
     /// What the watcher has not told yet.
@@ -79,7 +76,7 @@ impl Outside {
             ..LiveUpdateSpec::default()
         };
         let mode = if is_manual { UpdateMode::Manual } else { UpdateMode::Auto };
-        let sources = [Arc::from("image:app"), Arc::from("image:base")];
+        let sources = ["app", "base"].map(|it| TargetId::Image(it.into()));
         let (rules, all) = (Rules::new(&spec), sources.to_vec());
         let definition = Definition { rules, mode, sources: all, ..Definition::default() };
         let local: Files = FILES.iter().map(|it| ((*it).to_owned(), 0)).collect();

@@ -20,7 +20,7 @@
 use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
 use engine_model::{
-    CmdSpec, Kind, ObjectId, RestartOn, Spec, SpecChange, Time, WatchTarget,
+    CmdSpec, Kind, ObjectId, RestartOn, Spec, SpecChange, TargetId, Time, WatchTarget,
     spec::{
         ButtonInput, ButtonSpec, Click, CmdDriver, CmdObject, DisableSource, Exec,
         ExtensionRepoSpec, ExtensionSpec, FileWatchSpec, Given, GivenInput, StartOn, StopOn,
@@ -172,7 +172,7 @@ impl Script {
             roots: Roots::new(),
             during_update,
         };
-        let watch = |event| ObjectEvent::Watch { target: name.clone(), at: self.now, event };
+        let watch = |event| ObjectEvent::Watch { target: target_id(&name), at: self.now, event };
         let cmd = |event| {
             let run = self.runs[&name];
             ObjectEvent::Cmd { object: name.clone(), run, event }
@@ -268,7 +268,7 @@ impl Script {
     fn words_of(&mut self, action: &ObjectAction) -> String {
         match action {
             ObjectAction::WatchFiles { targets } => {
-                let ids: Vec<&str> = targets.iter().map(|it| it.id.as_str()).collect();
+                let ids: Vec<String> = targets.iter().map(|it| it.id.to_string()).collect();
                 format!("watch [{}]", ids.join(" "))
             }
             ObjectAction::ImageInputsChanged { image, .. } => format!("inputs of {image} changed"),
@@ -347,7 +347,18 @@ fn kind(name: &str) -> Kind {
 }
 
 fn target(id: &str) -> WatchTarget {
-    WatchTarget { id: id.to_owned(), object: id.replace('/', "_"), ..WatchTarget::default() }
+    let (paths, ignores) = (Vec::new(), Vec::new());
+    WatchTarget { id: target_id(id), object: id.replace('/', "_"), paths, ignores, is_early: false }
+}
+
+fn target_id(text: &str) -> TargetId {
+    match text.split_once(':') {
+        Some(("configs", tiltfile)) => TargetId::Config(tiltfile.into()),
+        Some(("image", image)) => TargetId::Image(image.into()),
+        Some(("k8s", resource)) => TargetId::Apply(resource.into()),
+        Some(("local", resource)) => TargetId::Local(resource.into()),
+        _ => TargetId::Object(text.into()),
+    }
 }
 
 fn map(words: &Words<'_>) -> Spec {

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use engine_model::{DeployTarget, FilePath, Manifest, PodReadiness};
+use engine_model::{DeployTarget, FilePath, Manifest, PodReadiness, ResourceName};
 
 use crate::{
     reason::Reason,
@@ -34,7 +34,7 @@ struct Tiltfile {
 
 /// A process that may be there.
 struct Server {
-    resource: Arc<str>,
+    resource: ResourceName,
     has_run: bool,
     is_ready: bool,
     has_probe: bool,
@@ -44,23 +44,23 @@ struct Server {
 /// The account.
 #[derive(Default)]
 pub(super) struct Model {
-    tiltfiles: BTreeMap<Arc<str>, Tiltfile>,
-    resources: BTreeMap<Arc<str>, Resource>,
-    order: Vec<Arc<str>>,
-    queue: Vec<Arc<str>>,
+    tiltfiles: BTreeMap<ResourceName, Tiltfile>,
+    resources: BTreeMap<ResourceName, Resource>,
+    order: Vec<ResourceName>,
+    queue: Vec<ResourceName>,
     max_parallel: Option<usize>,
     /// Updates whose resource is gone, and whether they were exclusive.
-    leaving: BTreeMap<UpdateId, (Arc<str>, bool)>,
+    leaving: BTreeMap<UpdateId, (ResourceName, bool)>,
     servers: BTreeMap<ServeId, Server>,
     /// What the step that is going on must cancel, and stop.
     must_cancel: BTreeSet<UpdateId>,
-    must_cancel_syncs: BTreeSet<Arc<str>>,
-    must_remove: BTreeSet<Arc<str>>,
+    must_cancel_syncs: BTreeSet<ResourceName>,
+    must_remove: BTreeSet<ResourceName>,
     /// Whose containers take changes, or did so in the step that is going on.
-    live: BTreeSet<Arc<str>>,
+    live: BTreeSet<ResourceName>,
     latest: (u64, u64, u64),
     /// How everything looked after the last step.
-    views: BTreeMap<Arc<str>, checks::View>,
+    views: BTreeMap<ResourceName, checks::View>,
 }
 
 impl Model {
@@ -85,7 +85,7 @@ impl Model {
         match event {
             Event::TiltfileAdded { name, args } => {
                 let new = Tiltfile { args: args.clone(), ..Tiltfile::default() };
-                self.tiltfiles.entry(Arc::clone(name)).or_insert(new);
+                self.tiltfiles.entry(name.clone()).or_insert(new);
             }
             Event::TiltfileRemoved { name } => {
                 if self.tiltfiles.remove(name).is_some() {
@@ -110,7 +110,7 @@ impl Model {
                 if let Some((name, tiltfile)) = found {
                     tiltfile.running = None;
                     if let Ok(loaded) = result {
-                        let name = Arc::clone(name);
+                        let name = name.clone();
                         self.loads(&name, loaded);
                     }
                 }
@@ -135,7 +135,7 @@ impl Model {
                 self.must_cancel.extend(running.filter(|it| it.started <= *at).map(|it| it.id));
                 let live = self.resources.get(resource).and_then(|it| it.live);
                 if live.is_some_and(|it| it <= *at) {
-                    self.must_cancel_syncs.insert(Arc::clone(resource));
+                    self.must_cancel_syncs.insert(resource.clone());
                 }
             }
             Event::UpdateEnded { id, error } => self.update_ends(now, *id, error.is_none()),
@@ -168,14 +168,14 @@ impl Model {
         }
     }
 
-    fn loads(&mut self, tiltfile: &Arc<str>, loaded: &Loaded) {
+    fn loads(&mut self, tiltfile: &ResourceName, loaded: &Loaded) {
         if let Some(max_parallel) = loaded.max_parallel {
             self.max_parallel = Some(max_parallel.max(1));
         }
         let names: BTreeSet<&str> = loaded.manifests.iter().map(|it| it.name.as_str()).collect();
         self.remove(|name, it| it.tiltfile == *tiltfile && !names.contains(name));
         for manifest in &loaded.manifests {
-            let name: Arc<str> = manifest.name.as_str().into();
+            let name: ResourceName = manifest.name.as_str().into();
             match self.resources.get_mut(&name) {
                 Some(old) if old.tiltfile != *tiltfile => continue,
                 Some(old) if is_same_kind(&old.manifest, manifest) => {
@@ -188,11 +188,11 @@ impl Model {
                 }
                 Some(_) => {
                     self.abandon(&name);
-                    self.resources.insert(Arc::clone(&name), Resource::new(manifest, tiltfile));
+                    self.resources.insert(name.clone(), Resource::new(manifest, tiltfile));
                 }
                 None => {
-                    self.order.push(Arc::clone(&name));
-                    self.resources.insert(Arc::clone(&name), Resource::new(manifest, tiltfile));
+                    self.order.push(name.clone());
+                    self.resources.insert(name.clone(), Resource::new(manifest, tiltfile));
                 }
             }
             if let Some(state) = loaded.enabled.get(&name) {
@@ -203,7 +203,7 @@ impl Model {
 
     fn remove(&mut self, is_gone: impl Fn(&str, &Resource) -> bool) {
         let gone = self.resources.iter().filter(|(name, it)| is_gone(name, it));
-        let gone: BTreeSet<Arc<str>> = gone.map(|(name, _)| Arc::clone(name)).collect();
+        let gone: BTreeSet<ResourceName> = gone.map(|(name, _)| name.clone()).collect();
         for name in &gone {
             self.abandon(name);
             self.resources.remove(name);
@@ -213,20 +213,20 @@ impl Model {
     }
 
     /// What a resource runs goes on without it until it has ended.
-    fn abandon(&mut self, name: &Arc<str>) {
+    fn abandon(&mut self, name: &ResourceName) {
         self.queue.retain(|it| it != name);
         if let Some(it) = self.resources.get(name)
             && let Some(update) = &it.running
         {
             self.must_cancel.insert(update.id);
-            self.leaving.insert(update.id, (Arc::clone(name), it.is_exclusive()));
+            self.leaving.insert(update.id, (name.clone(), it.is_exclusive()));
         }
         if self.resources.get(name).is_some_and(|it| it.live.is_some()) {
-            self.must_cancel_syncs.insert(Arc::clone(name));
+            self.must_cancel_syncs.insert(name.clone());
         }
     }
 
-    fn is_triggered(&mut self, name: &Arc<str>, reason: Reason, with_deps: bool) {
+    fn is_triggered(&mut self, name: &ResourceName, reason: Reason, with_deps: bool) {
         let reason = if reason.is_empty() { Reason::TRIGGER_UNKNOWN } else { reason };
         if let Some(it) = self.tiltfiles.get_mut(name) {
             it.triggered = it.triggered.with(reason);
@@ -251,9 +251,9 @@ impl Model {
         }
     }
 
-    fn deps_to_trigger(&self, name: &Arc<str>) -> BTreeSet<Arc<str>> {
-        let mut found: BTreeSet<Arc<str>> = BTreeSet::new();
-        let mut next = vec![Arc::clone(name)];
+    fn deps_to_trigger(&self, name: &ResourceName) -> BTreeSet<ResourceName> {
+        let mut found: BTreeSet<ResourceName> = BTreeSet::new();
+        let mut next = vec![name.clone()];
         while let Some(name) = next.pop() {
             let Some(it) = self.resources.get(&name) else { continue };
             for dep in it.manifest.resource_dependencies.iter().flatten() {
@@ -274,7 +274,7 @@ impl Model {
         found
     }
 
-    fn switches(&mut self, name: &Arc<str>, state: EnableState) {
+    fn switches(&mut self, name: &ResourceName, state: EnableState) {
         let Some(it) = self.resources.get_mut(name) else { return };
         let was = std::mem::replace(&mut it.enable, state);
         if was == state || state != EnableState::Disabled {
@@ -289,7 +289,7 @@ impl Model {
             self.must_cancel.insert(update.id);
         }
         if it.live.is_some() {
-            self.must_cancel_syncs.insert(Arc::clone(name));
+            self.must_cancel_syncs.insert(name.clone());
         }
         self.queue.retain(|it| it != name);
     }
@@ -351,8 +351,8 @@ fn is_same_kind(a: &Manifest, b: &Manifest) -> bool {
     std::mem::discriminant(&a.deploy_target) == std::mem::discriminant(&b.deploy_target)
 }
 
-fn enqueue(queue: &mut Vec<Arc<str>>, name: &Arc<str>) {
+fn enqueue(queue: &mut Vec<ResourceName>, name: &ResourceName) {
     if !queue.contains(name) {
-        queue.push(Arc::clone(name));
+        queue.push(name.clone());
     }
 }

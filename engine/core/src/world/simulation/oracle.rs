@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use engine_model::DeployTarget;
+use engine_model::{DeployTarget, ImageName, ResourceName};
 
 use crate::{
     hold::Hold,
@@ -13,7 +13,7 @@ use crate::{
 
 /// What a step should start, and what everybody else should be told.
 pub(super) struct Foretold {
-    starts: Vec<Arc<str>>,
+    starts: Vec<ResourceName>,
     holds: Holds,
 }
 
@@ -53,9 +53,9 @@ fn running(all: &World) -> impl Iterator<Item = &Resource> {
     all.resources().iter().filter(|it| it.current.as_ref().is_some_and(|it| !it.is_live))
 }
 
-type Holds = BTreeMap<Arc<str>, Hold>;
+type Holds = BTreeMap<ResourceName, Hold>;
 
-fn choose(all: &World, now: Time) -> (Option<Arc<str>>, Holds) {
+fn choose(all: &World, now: Time) -> (Option<ResourceName>, Holds) {
     let eligible: Vec<&Resource> =
         all.resources().iter().filter(|it| is_eligible(all, it)).collect();
     let mut holds = Holds::new();
@@ -72,7 +72,7 @@ fn choose(all: &World, now: Time) -> (Option<Arc<str>>, Holds) {
         // 5. `uncategorized` is running.
         &|it| {
             let found = running(all).find(|it| &*it.name == "uncategorized")?;
-            is_kubernetes(it).then(|| Hold::WaitingForUncategorized(Arc::clone(&found.name)))
+            is_kubernetes(it).then(|| Hold::WaitingForUncategorized(found.name.clone()))
         },
         // 6. An image of it is being built.
         &|it| building_component(all, it),
@@ -82,7 +82,7 @@ fn choose(all: &World, now: Time) -> (Option<Arc<str>>, Holds) {
         &|it| {
             let mut leaving = all.leaving_updates.values();
             let is_there = leaving.any(|leaving| leaving.resource == it.name);
-            is_there.then(|| Hold::WaitingForLocal(Arc::clone(&it.name)))
+            is_there.then(|| Hold::WaitingForLocal(it.name.clone()))
         },
         // Our own: containers that could take the change do not run yet.
         &crate::world::live::hold,
@@ -113,7 +113,7 @@ fn add_hold(holds: &mut Holds, it: &Resource, hold: Option<Hold>) {
     if let Some(hold) = hold
         && it.current.is_none()
     {
-        holds.entry(Arc::clone(&it.name)).or_insert(hold);
+        holds.entry(it.name.clone()).or_insert(hold);
     }
 }
 
@@ -123,24 +123,24 @@ fn hold_of_all(all: &World, eligible: &[&Resource]) -> Option<Hold> {
     for tiltfile in all.tiltfiles() {
         let is_loading_them = tiltfile.current.as_ref().is_some_and(|it| !it.files.is_empty());
         if !tiltfile.pending.is_empty() || is_loading_them {
-            return Some(Hold::TiltfileReload([Arc::clone(&tiltfile.name)].into()));
+            return Some(Hold::TiltfileReload([tiltfile.name.clone()].into()));
         }
     }
     // 2. A switch that is not known.
     let unknown = eligible.iter().filter(|it| it.enable == EnableState::Pending);
-    let unknown: Arc<[Arc<str>]> = unknown.map(|it| Arc::clone(&it.name)).collect();
+    let unknown: Arc<[ResourceName]> = unknown.map(|it| it.name.clone()).collect();
     if !unknown.is_empty() {
         return Some(Hold::TiltfileReload(unknown));
     }
     // 3. An exclusive local resource is running.
     let current = running(all).filter(|it| is_exclusive(it)).map(|it| &it.name);
     let leaving = all.leaving_updates.values().filter(|it| it.is_exclusive).map(|it| &it.resource);
-    current.chain(leaving).next().map(|it| Hold::WaitingForLocal(Arc::clone(it)))
+    current.chain(leaving).next().map(|it| Hold::WaitingForLocal(it.clone()))
 }
 
 fn building_component(all: &World, it: &Resource) -> Option<Hold> {
-    let is_building = |image: &Arc<str>| running(all).any(|it| images(it).contains(image));
-    let shared: Vec<Arc<str>> = images(it).into_iter().filter(is_building).collect();
+    let is_building = |image: &ImageName| running(all).any(|it| images(it).contains(image));
+    let shared: Vec<ImageName> = images(it).into_iter().filter(is_building).collect();
     (!shared.is_empty()).then_some(Hold::BuildingComponent(shared))
 }
 
@@ -152,13 +152,13 @@ fn waiting_for_dep(all: &World, it: &Resource) -> Option<Hold> {
     let is_ready =
         |name: &str| all.resources().iter().any(|it| &*it.name == name && it.last_ready.is_some());
     let deps = it.manifest.resource_dependencies.iter().flatten();
-    let missing: Arc<[Arc<str>]> =
+    let missing: Arc<[ResourceName]> =
         deps.filter(|it| !is_ready(it)).map(|it| it.as_str().into()).collect();
     (!missing.is_empty()).then_some(Hold::WaitingForDeps(missing))
 }
 
 /// The last rules.
-fn pick(all: &World, free: &[&Resource]) -> Option<Arc<str>> {
+fn pick(all: &World, free: &[&Resource]) -> Option<ResourceName> {
     // 9. First updates.
     let initial: Vec<&Resource> =
         free.iter().copied().filter(|it| it.is_auto_init() && it.history.is_empty()).collect();
@@ -167,12 +167,12 @@ fn pick(all: &World, free: &[&Resource]) -> Option<Arc<str>> {
         let uncategorized = initial.iter().find(|it| &*it.name == "uncategorized");
         let no_image = initial.iter().find(|it| is_kubernetes(it) && images(it).is_empty());
         let choice = local.or(uncategorized).or(no_image).unwrap_or(&initial[0]);
-        return Some(Arc::clone(&choice.name));
+        return Some(choice.name.clone());
     }
     // 11. The trigger queue.
     for (name, _) in all.queue() {
         if let Some(it) = free.iter().find(|it| &*it.name == name) {
-            return Some(Arc::clone(&it.name));
+            return Some(it.name.clone());
         }
     }
     // 13. The earliest change.
@@ -186,7 +186,7 @@ fn pick(all: &World, free: &[&Resource]) -> Option<Arc<str>> {
             choice = Some((it, at));
         }
     }
-    choice.map(|it| Arc::clone(&it.0.name))
+    choice.map(|it| it.0.name.clone())
 }
 
 fn is_exclusive(it: &Resource) -> bool {
@@ -197,7 +197,7 @@ fn is_kubernetes(it: &Resource) -> bool {
     matches!(it.manifest.deploy_target, DeployTarget::Kubernetes(_))
 }
 
-fn images(it: &Resource) -> Vec<Arc<str>> {
+fn images(it: &Resource) -> Vec<ImageName> {
     it.manifest.image_targets.iter().flatten().map(|it| it.selector.as_str().into()).collect()
 }
 
@@ -220,6 +220,6 @@ fn rebuild_loop(it: &Resource, now: Time) -> Option<Hold> {
     };
     let waited = it.wants_since.map_or(0, |since| now.micros_since(since) / 1_000);
     (waited < pause).then_some(())?;
-    let during = Arc::clone(&first.suspect.as_ref()?.resource);
+    let during = first.suspect.as_ref()?.resource.clone();
     Some(Hold::RebuildLoop { file: first.path.clone(), during })
 }

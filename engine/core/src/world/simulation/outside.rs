@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use engine_model::{GoDuration, Manifest, TriggerMode};
+use engine_model::{GoDuration, LiveUpdateName, Manifest, ResourceName, TargetId, TriggerMode};
 
 use super::{N_NAMES, Op, ServerOp, model::Model, oracle};
 use crate::{
@@ -31,7 +31,6 @@ fn failed() -> CmdEnd {
 
 const NAMES: [&str; N_NAMES] = ["a", "b", "c", "d", "e", "f", "g", "uncategorized"];
 const TILTFILES: [&str; 2] = [MAIN, "ext"];
-const IMAGE: &str = "image:shared";
 const FILES: [&str; 3] = ["x", "y", "z"];
 const FLAGS: [&str; 11] = [
     "parallel",
@@ -86,19 +85,19 @@ impl Spec {
 }
 
 /// A live update, with its resource.
-type LiveUpdateId = (Arc<str>, Arc<str>);
+type LiveUpdateId = (ResourceName, LiveUpdateName);
 
 /// Something that is on its way into containers.
 struct Sync {
-    resource: Arc<str>,
-    live_update: Arc<str>,
+    resource: ResourceName,
+    live_update: LiveUpdateName,
     containers: Vec<Container>,
 }
 
 impl Sync {
     fn ended(&self, id: SyncId, outcome: &Outcome) -> Event {
         let ended = self.containers.iter().map(|it| (it.clone(), outcome.clone())).collect();
-        let (resource, live_update) = (Arc::clone(&self.resource), Arc::clone(&self.live_update));
+        let (resource, live_update) = (self.resource.clone(), self.live_update.clone());
         Event::SyncEnded { resource, live_update, id, ended }
     }
 }
@@ -111,7 +110,7 @@ pub(super) struct Outside {
     with_oracle: bool,
     /// What is written in the Tiltfiles.
     written: [BTreeMap<usize, Spec>; 2],
-    loads: BTreeMap<LoadId, Arc<str>>,
+    loads: BTreeMap<LoadId, ResourceName>,
     updates: BTreeSet<UpdateId>,
     servers: BTreeMap<ServeId, bool>,
     /// What is on its way into containers.
@@ -119,7 +118,7 @@ pub(super) struct Outside {
     listings: BTreeSet<LiveUpdateId>,
     ahead: BTreeSet<LiveUpdateId>,
     /// What was seen last of the containers of each resource.
-    containers: BTreeMap<Arc<str>, Vec<Observed>>,
+    containers: BTreeMap<ResourceName, Vec<Observed>>,
     pub(super) n_steps: u64,
     /// Holds and actions that occurred.
     pub(super) seen: BTreeSet<&'static str>,
@@ -184,20 +183,20 @@ impl Outside {
     }
 
     fn event(&self, op: &Op) -> Option<Event> {
-        let tiltfile = |it: u8| Arc::<str>::from(TILTFILES[usize::from(it.is_multiple_of(4))]);
+        let tiltfile = |it: u8| ResourceName::from(TILTFILES[usize::from(it.is_multiple_of(4))]);
         Some(match *op {
             Op::Change { resource, file, age } => {
                 let resource = name(resource);
                 let is_live = self.live_update_of(&resource).is_some();
                 let (target, file) = match (file, age) {
-                    (0, _) if is_live => (IMAGE, "/src/x"),
-                    (1, 0..16) if is_live => (IMAGE, "/src/y"),
-                    (1, _) if is_live => (IMAGE, "/else"),
-                    _ => ("local", FILES[usize::from(file)]),
+                    (0, _) if is_live => (fixture::shared_target(), "/src/x"),
+                    (1, 0..16) if is_live => (fixture::shared_target(), "/src/y"),
+                    (1, _) if is_live => (fixture::shared_target(), "/else"),
+                    _ => (TargetId::Local(resource.clone()), FILES[usize::from(file)]),
                 };
                 let found = if age.is_multiple_of(8) { Found::Present } else { Found::Absent };
                 let files = vec![(file.into(), found)];
-                let (target, at, roots) = (target.into(), self.ago(age), roots());
+                let (at, roots) = (self.ago(age), roots());
                 Event::FilesChanged { resource, target, files, at, roots }
             }
             Op::Edit { tiltfile: which, age } => Event::ConfigFilesChanged {
@@ -288,12 +287,12 @@ impl Outside {
 
     fn live_update_of(&self, name: &str) -> Option<LiveUpdateId> {
         let resource = self.world.resource(name)?;
-        Some((Arc::clone(&resource.name), Arc::clone(resource.live_updates.keys().next()?)))
+        Some((resource.name.clone(), resource.live_updates.keys().next()?.clone()))
     }
 
     fn live_event(&self, name: &str, what: u8) -> Option<Event> {
         let (resource, live_update) = self.live_update_of(name)?;
-        let (target, files) = (IMAGE.into(), vec!["/src/x".into(), "/src/y".into()]);
+        let (target, files) = (fixture::shared_target(), vec!["/src/x".into(), "/src/y".into()]);
         Some(match what {
             0 => Event::FilesListed { resource, live_update, result: Ok(files) },
             1 => Event::FilesListed {
@@ -327,7 +326,7 @@ impl Outside {
         })
     }
 
-    fn loaded(&self, tiltfile: &Arc<str>, max_parallel: Option<u8>, switches: u8) -> Loaded {
+    fn loaded(&self, tiltfile: &ResourceName, max_parallel: Option<u8>, switches: u8) -> Loaded {
         let written = &self.written[usize::from(&**tiltfile != MAIN)];
         let manifests: Vec<Arc<Manifest>> =
             written.iter().map(|(at, it)| Arc::new(it.manifest(*at))).collect();
@@ -355,14 +354,14 @@ impl Outside {
         match &event {
             Event::SyncEnded { id, .. } => drop(self.syncs.remove(id)),
             Event::FilesListed { resource, live_update, .. } => {
-                self.listings.remove(&(Arc::clone(resource), Arc::clone(live_update)));
+                self.listings.remove(&(resource.clone(), live_update.clone()));
             }
             Event::WentAhead { resource, live_update } => {
-                self.ahead.remove(&(Arc::clone(resource), Arc::clone(live_update)));
+                self.ahead.remove(&(resource.clone(), live_update.clone()));
             }
             Event::ContainersObserved { resource, containers, .. } => {
                 let observed = containers.iter().flat_map(|it| it.1.clone()).collect();
-                self.containers.insert(Arc::clone(resource), observed);
+                self.containers.insert(resource.clone(), observed);
             }
             _ => {}
         }
@@ -477,7 +476,7 @@ impl Outside {
         let is_coming = |it: &&Resource| it.hold == Some(Hold::WaitingForDeploy);
         if let Some(it) = self.world.resources().iter().find(is_coming) {
             return Some(Event::RuntimeObserved {
-                resource: Arc::clone(&it.name),
+                resource: it.name.clone(),
                 status: RuntimeStatus::Ok,
                 is_satisfied: true,
                 error: None,
@@ -534,7 +533,7 @@ fn roots() -> Roots {
     [("/src".into(), Root::Directory)].into()
 }
 
-fn name(which: u8) -> Arc<str> {
+fn name(which: u8) -> ResourceName {
     // Now and then one that does not exist.
     if which == 255 { "ghost".into() } else { NAMES[usize::from(which) % N_NAMES].into() }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use engine_model::FilePath;
+use engine_model::{FilePath, TargetId};
 
 use crate::{
     changed::work,
@@ -37,7 +37,7 @@ fn change(world: &mut World, n_files: usize, at: Time) {
     let files: Vec<FilePath> =
         (0..n_files).map(|it| FilePath::from_text(&format!("/w/{it:06}"))).collect();
     for files in files.chunks(BATCH) {
-        let (resource, target, roots) = ("a".into(), "local:a".into(), Roots::new());
+        let (resource, target, roots) = ("a".into(), TargetId::Local("a".into()), Roots::new());
         let files = files.iter().map(|it| (it.clone(), Found::Present)).collect();
         world.step(at, Event::FilesChanged { resource, target, files, at, roots });
     }

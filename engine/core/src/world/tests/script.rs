@@ -31,7 +31,7 @@ use std::{
     sync::Arc,
 };
 
-use engine_model::{FilePath, GoDuration, TriggerMode};
+use engine_model::{FilePath, GoDuration, LiveUpdateName, ResourceName, TargetId, TriggerMode};
 use expect_test::Expect;
 
 use super::workload_script;
@@ -58,9 +58,6 @@ use crate::{
 mod services;
 
 use services::docker_words;
-
-/// The image of all resources that have one.
-const IMAGE: &str = "image:shared";
 
 /// Runs the lines of a transcript that begin with `>` and compares what follows.
 #[track_caller]
@@ -89,11 +86,11 @@ struct Script {
     world: World,
     now: Time,
     load: Option<LoadId>,
-    updates: HashMap<Arc<str>, UpdateId>,
-    servers: HashMap<Arc<str>, ServeId>,
-    holds: HashMap<Arc<str>, Hold>,
+    updates: HashMap<ResourceName, UpdateId>,
+    servers: HashMap<ResourceName, ServeId>,
+    holds: HashMap<ResourceName, Hold>,
     /// Copies that are on their way.
-    syncs: HashMap<Arc<str>, VecDeque<(SyncId, Arc<SyncPlan>)>>,
+    syncs: HashMap<ResourceName, VecDeque<(SyncId, Arc<SyncPlan>)>>,
     is_src_missing: bool,
     /// When the image was built last.
     built: Time,
@@ -125,7 +122,7 @@ impl Script {
             return;
         }
         let first = words.first().copied().unwrap_or_default();
-        let resource: Arc<str> = first.into();
+        let resource: ResourceName = first.into();
         let rest = || words.iter().skip(1).map(|it| (*it).into()).collect::<Vec<_>>();
         let event = match command {
             "status" => return self.show_status(),
@@ -207,16 +204,16 @@ impl Script {
 
     /// What happens to files and containers of live updates.
     fn live_event(&mut self, command: &str, words: &[&str]) -> Event {
-        let resource: Arc<str> = words.first().copied().unwrap_or_default().into();
+        let resource: ResourceName = words.first().copied().unwrap_or_default().into();
         match command {
             "change-image" => {
                 self.is_src_missing = words.contains(&"missing");
                 let files = words[1..].iter().filter(|it| **it != "missing").map(|it| found(it));
-                let (target, files) = (IMAGE.into(), files.collect());
+                let (target, files) = (fixture::shared_target(), files.collect());
                 Event::FilesChanged { resource, target, files, at: self.now, roots: self.roots() }
             }
             "early" => Event::FilesChanging {
-                target: IMAGE.into(),
+                target: fixture::shared_target(),
                 files: words.iter().map(|it| found(it).0).collect(),
                 roots: self.roots(),
             },
@@ -300,7 +297,7 @@ impl Script {
             }
             Action::CancelLoad { .. } => "cancel load".to_owned(),
             Action::StartUpdate { id, resource, reason, files, is_full_rebuild } => {
-                self.updates.insert(Arc::clone(resource), *id);
+                self.updates.insert(resource.clone(), *id);
                 let update = self.world.resource(resource).unwrap().current.as_ref();
                 let by = update.and_then(|it| it.released_by.as_ref());
                 let by = by.map(|it| format!(", released by {it}")).unwrap_or_default();
@@ -312,7 +309,7 @@ impl Script {
                 format!("list files of {resource} below {}", names(roots))
             }
             Action::StartSync { resource, id, plan, .. } => {
-                self.syncs.entry(Arc::clone(resource)).or_default().push_back((*id, plan.clone()));
+                self.syncs.entry(resource.clone()).or_default().push_back((*id, plan.clone()));
                 format!("sync {resource} #{}: {}", id.0, plan_words(plan))
             }
             Action::SendAhead { resource, plan, .. } => {
@@ -321,7 +318,7 @@ impl Script {
             Action::CancelSync { resource } => format!("cancel syncs of {resource}"),
             Action::FindContainers { resource } => format!("find containers of {resource}"),
             Action::StartServe { id, resource } => {
-                self.servers.insert(Arc::clone(resource), *id);
+                self.servers.insert(resource.clone(), *id);
                 format!("serve {resource} #{}", id.0)
             }
             Action::StopServe { id, resource, is_disabled } => {
@@ -341,8 +338,8 @@ impl Script {
 
     fn note_holds(&mut self) {
         let holds = self.world.resources().iter();
-        let holds: HashMap<Arc<str>, Hold> =
-            holds.filter_map(|it| Some((Arc::clone(&it.name), it.hold.clone()?))).collect();
+        let holds: HashMap<ResourceName, Hold> =
+            holds.filter_map(|it| Some((it.name.clone(), it.hold.clone()?))).collect();
         for resource in self.world.resources() {
             match (self.holds.get(&resource.name), &resource.hold) {
                 (old, Some(hold)) if old != Some(hold) => {
@@ -382,7 +379,7 @@ impl Script {
     }
 
     /// The first sync that is on its way ends the same for all its containers.
-    fn sync_ended(&mut self, resource: Arc<str>, outcome: &Outcome) -> Event {
+    fn sync_ended(&mut self, resource: ResourceName, outcome: &Outcome) -> Event {
         let sync = self.syncs.get_mut(&resource).and_then(VecDeque::pop_front);
         let (id, plan) = sync.expect("something is being copied");
         let ended = plan.containers.iter().map(|it| (it.clone(), outcome.clone())).collect();
@@ -457,7 +454,8 @@ fn entry(reason: Reason, files: &[FilePath]) -> String {
 
 fn words(hold: &Hold) -> String {
     let on = hold.on().into_iter().map(|it| match it {
-        WaitsOn::Resource(name) | WaitsOn::Image(name) => name.to_string(),
+        WaitsOn::Resource(name) => name.to_string(),
+        WaitsOn::Image(name) => name.to_string(),
         WaitsOn::Cluster(name) => name.to_owned(),
     });
     let file = match hold {
@@ -472,17 +470,17 @@ fn edited(files: &[&str], seen: Time) -> Event {
     Event::ConfigFilesChanged { tiltfile: MAIN.into(), files, at: seen }
 }
 
-fn files_changed(resource: &Arc<str>, files: &[FilePath], seen: Time) -> Event {
+fn files_changed(resource: &ResourceName, files: &[FilePath], seen: Time) -> Event {
     Event::FilesChanged {
-        resource: Arc::clone(resource),
-        target: format!("local:{resource}").into(),
+        resource: resource.clone(),
+        target: TargetId::Local(resource.clone()),
         files: files.iter().map(|it| (it.clone(), Found::Present)).collect(),
         at: seen,
         roots: Roots::new(),
     }
 }
 
-fn live_update(resource: &str) -> Arc<str> {
+fn live_update(resource: &str) -> LiveUpdateName {
     format!("{resource}:shared").into()
 }
 
@@ -521,7 +519,7 @@ fn plan_words(plan: &SyncPlan) -> String {
     format!("{all}{} to {}", paths.join(" "), containers.join(" "))
 }
 
-fn trigger(resource: Arc<str>, who: Option<&str>, with_deps: bool) -> Event {
+fn trigger(resource: ResourceName, who: Option<&str>, with_deps: bool) -> Event {
     let reason = match who {
         Some("web") => Reason::TRIGGER_WEB,
         Some("nobody") => Reason::default(),

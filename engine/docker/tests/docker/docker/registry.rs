@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::PermissionsExt,
 };
 
-use engine_docker::{Docker, DockerError, Prune, Pushed, content_tag};
+use engine_docker::{Docker, DockerError, Prune, content_tag};
 use engine_formats::docker::{reference::Reference, selector::RefSelector};
 use jiff::SignedDuration;
 use tokio::{
@@ -18,7 +18,7 @@ use crate::docker::support::{
 };
 
 #[tokio::test]
-async fn an_image_gets_a_tag_for_its_content_and_is_pushed_once() {
+async fn an_image_gets_a_tag_for_its_content_and_is_pushed() {
     if !is_there() {
         return;
     }
@@ -34,13 +34,10 @@ async fn an_image_gets_a_tag_for_its_content_and_is_pushed_once() {
     assert_eq!(docker.image(&name).await.unwrap().unwrap().id, image.0.id);
     assert_eq!(docker.registry_digest(&reference).await.unwrap(), None);
     let mut layers = Vec::new();
-    let pushed = docker.push_once(&reference, &mut |it| layers.push(it)).await.unwrap();
-    assert_eq!(pushed, Pushed::Sent);
+    docker.push(&reference, &mut |it| layers.push(it)).await.unwrap();
     assert!(layers.iter().any(|it| it.status == "Pushed"), "{layers:?}");
     let digest = docker.registry_digest(&reference).await.unwrap().unwrap();
     assert!(digest.starts_with("sha256:"));
-    let again = docker.push_once(&reference, &mut |it| panic!("{it:?}")).await.unwrap();
-    assert_eq!(again, Pushed::AlreadyThere);
     docker.push(&reference, &mut |_| {}).await.unwrap();
 }
 
@@ -85,7 +82,7 @@ async fn a_registry_that_refuses_is_told_with_the_user_and_the_way_to_log_in() {
     let docker = Docker::new(environment(&[("DOCKER_CONFIG", dir)])).unwrap();
     let name = format!("{host}/{}:1", unique("refused"));
     cli(&["tag", "busybox", &name]);
-    let pushed = docker.push_once(&Reference::parse(&name).unwrap(), &mut |_| {}).await;
+    let pushed = docker.push(&Reference::parse(&name).unwrap(), &mut |_| {}).await;
     cli(&["image", "rm", &name]);
     drop(serving);
     let Err(DockerError::Push(error)) = pushed else { panic!("{pushed:?}") };

@@ -1,8 +1,8 @@
 //! Which actions are right.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
-use engine_model::FilePath;
+use engine_model::{FilePath, ResourceName};
 
 use super::{Model, Served, Server, Update};
 use crate::{
@@ -74,7 +74,7 @@ impl Model {
     }
 
     /// Whether an update may start now.
-    fn check_start(&mut self, id: UpdateId, name: &Arc<str>) {
+    fn check_start(&mut self, id: UpdateId, name: &ResourceName) {
         assert!(id.0 > self.latest.1, "numbers only grow");
         self.latest.1 = id.0;
         let it = self.resources.get(name).expect("only known resources update");
@@ -97,7 +97,7 @@ impl Model {
         }
     }
 
-    fn serve_starts(&mut self, id: ServeId, name: &Arc<str>) {
+    fn serve_starts(&mut self, id: ServeId, name: &ResourceName) {
         assert!(id.0 > self.latest.2, "numbers only grow");
         self.latest.2 = id.0;
         assert!(self.servers.values().all(|it| it.resource != *name), "two servers of {name}");
@@ -111,13 +111,13 @@ impl Model {
         assert!(!it.is_served(), "{name} is served twice for one update");
         let has_probe = target.readiness_probe.is_some();
         it.served = Some(Served { id, good, target, was_stopped: false });
-        let resource = Arc::clone(name);
+        let resource = name.clone();
         let server =
             Server { resource, has_run: false, is_ready: false, has_probe, is_stopping: false };
         self.servers.insert(id, server);
     }
 
-    fn serve_stops(&mut self, id: ServeId, name: &Arc<str>) {
+    fn serve_stops(&mut self, id: ServeId, name: &ResourceName) {
         let server = self.servers.get_mut(&id).expect("only what is there is stopped");
         assert!(!server.is_stopping, "{id:?} is stopped twice");
         server.is_stopping = true;

@@ -1,11 +1,8 @@
 //! Which states are right.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use engine_model::{FilePath, ObjectId};
+use engine_model::{FilePath, ObjectId, ResourceName};
 
 use super::Model;
 use crate::{
@@ -55,7 +52,7 @@ impl Model {
         let unstopped = &self.must_cancel_syncs;
         assert!(unstopped.is_empty(), "still copied into: {unstopped:?}");
         assert!(self.must_remove.is_empty(), "not removed: {:?}", self.must_remove);
-        let order: Vec<&Arc<str>> = world.resources().iter().map(|it| &it.name).collect();
+        let order: Vec<&ResourceName> = world.resources().iter().map(|it| &it.name).collect();
         assert!(order.into_iter().eq(&self.order), "resources keep their order");
         for (name, it) in &self.resources {
             let real = world.resource(name).expect("its order was checked");
@@ -135,8 +132,8 @@ impl Model {
     fn check_touched(&mut self, world: &World, changed: &BTreeSet<ObjectId>) {
         let touched: BTreeSet<&str> = changed.iter().map(|it| it.name.as_str()).collect();
         let all = world.resources().iter().enumerate();
-        let views: BTreeMap<Arc<str>, View> =
-            all.map(|(order, it)| (Arc::clone(&it.name), View::of(it, order))).collect();
+        let views: BTreeMap<ResourceName, View> =
+            all.map(|(order, it)| (it.name.clone(), View::of(it, order))).collect();
         for name in views.keys().chain(self.views.keys()) {
             let is_same = views.get(name) == self.views.get(name);
             assert!(is_same || touched.contains(&**name), "nobody was told that {name} changed");

@@ -1,6 +1,6 @@
 //! What containers take: it starts, ends and gives way within a step, so the account follows what is so afterwards.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use engine_model::FilePath;
 
@@ -15,13 +15,13 @@ impl Model {
     /// Notes whose containers take changes, and that they may.
     pub(in super::super) fn begins(&mut self, lines: &[LogLine]) {
         let live = self.resources.iter().filter(|(_, it)| it.live.is_some());
-        self.live = live.map(|(name, _)| Arc::clone(name)).collect();
+        self.live = live.map(|(name, _)| name.clone()).collect();
         for line in lines.iter().filter(|it| it.kind == LineKind::BuildEvent) {
             let it = self.resources.get(&line.resource).expect("only known resources update");
             assert_ne!(it.enable, EnableState::Disabled, "{} is disabled", line.resource);
             assert!(it.running.is_none(), "{} is being built", line.resource);
             assert!(it.last_good.is_some(), "{} was never deployed", line.resource);
-            self.live.insert(Arc::clone(&line.resource));
+            self.live.insert(line.resource.clone());
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use engine_model::{DeployTarget, FilePath, LocalTarget, Manifest, TriggerMode};
+use engine_model::{DeployTarget, FilePath, LocalTarget, Manifest, ResourceName, TriggerMode};
 
 use super::is_before;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 /// A resource as the model sees it.
 pub(super) struct Resource {
     pub(super) manifest: Arc<Manifest>,
-    pub(super) tiltfile: Arc<str>,
+    pub(super) tiltfile: ResourceName,
     pub(super) mode: TriggerMode,
     pub(super) enable: EnableState,
     /// Files that no update has begun to consume.
@@ -51,10 +51,10 @@ pub(super) struct Served {
 }
 
 impl Resource {
-    pub(super) fn new(manifest: &Arc<Manifest>, tiltfile: &Arc<str>) -> Self {
+    pub(super) fn new(manifest: &Arc<Manifest>, tiltfile: &ResourceName) -> Self {
         Self {
             manifest: Arc::clone(manifest),
-            tiltfile: Arc::clone(tiltfile),
+            tiltfile: tiltfile.clone(),
             mode: manifest.trigger_mode,
             enable: EnableState::Pending,
             changed: BTreeSet::new(),

@@ -12,10 +12,10 @@
 //! service a, builds a    show what is known
 //! ```
 
-use std::{fmt::Write as _, sync::Arc};
+use std::fmt::Write as _;
 
 use engine_model::{
-    Container, DockerPruneSettings, Port, Time,
+    Container, DockerPruneSettings, Port, ResourceName, Time,
     container::{ONE_OFF_LABEL, PROJECT_LABEL, SERVICE_LABEL},
 };
 
@@ -31,7 +31,7 @@ use crate::{
 impl Script {
     /// What Docker and Compose say.
     pub(super) fn service_event(&mut self, command: &str, words: &[&str]) -> Event {
-        let resource: Arc<str> = words.first().copied().unwrap_or_default().into();
+        let resource: ResourceName = words.first().copied().unwrap_or_default().into();
         let started = self.now;
         Event::Docker(match command {
             "brought-up" => {
@@ -68,8 +68,8 @@ impl Script {
         })
     }
 
-    fn image_event(&self, command: &str, resource: Arc<str>) -> ImageEvent {
-        let (image, started, stages) = ("shared".to_owned(), self.now, Vec::new());
+    fn image_event(&self, command: &str, resource: ResourceName) -> ImageEvent {
+        let (image, started, stages) = ("shared".into(), self.now, Vec::new());
         match command {
             "building" => ImageEvent::Building { resource, image, started },
             "image-built" => {

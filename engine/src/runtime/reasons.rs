@@ -1,0 +1,102 @@
+//! The reasons of all resources, as the loop last published them, for whoever shows them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use engine_view::reason::{self, Reason, State};
+use tokio::sync::watch;
+
+/// How many resources are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Up to date and ready.
+    pub ok: usize,
+    /// Not yet.
+    pub pending: usize,
+    /// Failed.
+    pub failed: usize,
+}
+
+/// The reasons by resource, as they were published.
+#[derive(Clone, Debug, Default)]
+pub struct ReasonTable(BTreeMap<String, Arc<Reason>>);
+
+impl ReasonTable {
+    /// All reasons with their root causes, sorted by name.
+    #[must_use]
+    pub fn all(&self) -> Vec<Reason> {
+        self.0.keys().filter_map(|it| self.find(it)).collect()
+    }
+
+    /// The reason of one resource, with its root cause.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Reason> {
+        reason::resolve(name, &|it| self.0.get(it).cloned())
+    }
+
+    /// Reasons that need attention or patience, failures first.
+    #[must_use]
+    pub fn open(&self) -> Vec<Reason> {
+        let mut open: Vec<&Reason> =
+            self.0.values().map(|it| &**it).filter(|it| it.state.is_open()).collect();
+        open.sort_by_key(|it| it.state);
+        open.iter().filter_map(|it| self.find(&it.resource)).collect()
+    }
+
+    /// How many resources are in which state. A Tiltfile counts only if it failed.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for reason in self.0.values() {
+            match reason.state {
+                State::Failed => counts.failed += 1,
+                _ if reason.is_tiltfile => {}
+                State::Ok => counts.ok += 1,
+                State::Waiting | State::Updating | State::NotReady => counts.pending += 1,
+                State::Idle | State::Disabled => {}
+            }
+        }
+        counts
+    }
+}
+
+impl FromIterator<Reason> for ReasonTable {
+    fn from_iter<I: IntoIterator<Item = Reason>>(reasons: I) -> Self {
+        Self(reasons.into_iter().map(|it| (it.resource.clone(), Arc::new(it))).collect())
+    }
+}
+
+/// Where the loop publishes reasons; cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Reasons(Arc<watch::Sender<ReasonTable>>);
+
+impl Reasons {
+    /// The reasons of now.
+    #[must_use]
+    pub fn table(&self) -> ReasonTable {
+        self.0.borrow().clone()
+    }
+
+    /// The reasons as they change.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<ReasonTable> {
+        self.0.subscribe()
+    }
+
+    /// Publishes what is known of some resources now; those without a reason are gone.
+    pub(super) fn publish(&self, changes: impl IntoIterator<Item = (String, Option<Reason>)>) {
+        self.0.send_if_modified(|table| {
+            let mut is_modified = false;
+            for (name, reason) in changes {
+                is_modified |= match reason {
+                    None => table.0.remove(&name).is_some(),
+                    Some(reason) if table.0.get(&name).is_some_and(|it| **it == reason) => false,
+                    Some(reason) => {
+                        table.0.insert(name, Arc::new(reason));
+                        true
+                    }
+                };
+            }
+            is_modified
+        });
+    }
+}
