@@ -71,7 +71,7 @@ fn the_block_shows_counts_and_reasons_with_failures_first() {
         &[],
         expect![[r#"
 
-    "#]],
+        "#]],
     );
     check(
         &[("a", State::Ok, "ready"), ("b", State::Disabled, "disabled")],
