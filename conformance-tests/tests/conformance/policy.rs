@@ -76,6 +76,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
             "engine-model",
             "jiff",
             "json-patch",
+            "percent-encoding",
             "serde",
             "sha2",
             "thiserror",
@@ -124,6 +125,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
             "tokio",
             "tokio-rustls",
             "tokio-tungstenite",
+            "unicode-width",
         ],
     ),
     ("engine-files", &["nix", "uuid"]),
@@ -322,8 +324,8 @@ fn a_direct_dependency_has_one_version() {
         versions.entry(package["name"].as_str().unwrap()).or_default().insert(version);
     }
     // Named by the workspace in another version than crates of other people use: starlark's line
-    // editor, rcgen's reader of PEM files, and the websockets of axum and kube.
-    let has_second = ["nix", "base64", "sha1", "tokio-tungstenite"];
+    // editor and its widths, rcgen's reader of PEM files, and the websockets of axum and kube.
+    let has_second = ["nix", "base64", "sha1", "tokio-tungstenite", "unicode-width"];
     for name in packages().filter(|it| is_member(it)).flat_map(dependencies) {
         let found = versions.get(name).map_or(0, BTreeSet::len);
         assert!(found <= 1 || has_second.contains(&name), "{name}: {:?}", versions[name]);
