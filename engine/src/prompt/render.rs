@@ -77,7 +77,8 @@ pub(super) fn block(table: &ReasonTable, program: &str, is_colored: bool) -> Vec
         return Vec::new();
     }
     let open = table.open();
-    let shown = &open[..open.len().min(MAX_REASONS)];
+    let shown = open.iter().take(MAX_REASONS).filter_map(|it| table.find(&it.resource));
+    let shown: Vec<Reason> = shown.collect();
     let width = shown.iter().map(|it| it.resource.width()).max().unwrap_or_default();
     let mut lines = vec![counts.join(" · ")];
     lines.extend(shown.iter().map(|it| line(it, width, is_colored)));

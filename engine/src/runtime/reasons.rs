@@ -33,13 +33,13 @@ impl ReasonTable {
         reason::resolve(name, &|it| self.0.get(it).cloned())
     }
 
-    /// Reasons that need attention or patience, failures first.
+    /// Reasons that need attention or patience, failures first, without their root causes.
     #[must_use]
-    pub fn open(&self) -> Vec<Reason> {
+    pub fn open(&self) -> Vec<&Reason> {
         let mut open: Vec<&Reason> =
             self.0.values().map(|it| &**it).filter(|it| it.state.is_open()).collect();
         open.sort_by_key(|it| it.state);
-        open.iter().filter_map(|it| self.find(&it.resource)).collect()
+        open
     }
 
     /// How many resources are in which state. A Tiltfile counts only if it failed.
