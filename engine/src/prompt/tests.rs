@@ -67,12 +67,7 @@ fn the_block_shows_counts_and_reasons_with_failures_first() {
             render::block(&table(reasons), "engine", false).join("\n")
         ));
     };
-    check(
-        &[],
-        expect![[r#"
-
-        "#]],
-    );
+    assert!(render::block(&table(&[]), "engine", false).is_empty());
     check(
         &[("a", State::Ok, "ready"), ("b", State::Disabled, "disabled")],
         expect![[r#"
