@@ -7,8 +7,9 @@
 use builtins::Evaluation;
 use engine_core::{
     Action, Event, World,
+    live_update::Found,
     objects::{ObjectAction, ObjectEvent, WatchEvent},
-    resource::{ResourceName, UpdateId},
+    resource::{LISTED, ResourceName, UpdateId},
     tiltfile::MAIN,
     world::DockerAction,
 };
@@ -317,10 +318,9 @@ pub(crate) fn batch_event(world: &World, batch: Batch) -> Event {
         BatchKind::Recovered => WatchEvent::Recovered,
         BatchKind::Changed { files, during_update } => {
             let roots = found_at(world.sync_roots(&target));
-            // Where nothing is copied nobody wants to know.
-            let look = |it: &FilePath| {
-                if roots.is_empty() { engine_core::live_update::Found::Present } else { found(it) }
-            };
+            // When each of many files changed matters only where they are copied.
+            let is_worth_a_look = !roots.is_empty() || files.len() <= LISTED;
+            let look = |it: &FilePath| if is_worth_a_look { found(it) } else { Found::PRESENT };
             let files = files.iter().map(|it| FilePath::from(it.as_path()));
             let files = files.map(|it| (it.clone(), look(&it))).collect();
             WatchEvent::Changed { files, roots, during_update }

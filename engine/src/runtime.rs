@@ -276,7 +276,12 @@ impl Runtime {
             Request::Tasks { reply } => drop(reply.send(requests::tasks(&self.drivers))),
             Request::Explain { resource, reply } => {
                 let answer = explain(&self.world, &resource);
-                let _ = reply.send(answer.map(|it| scrub(&self.drivers, it)));
+                let answer = answer.map(|it| scrub(&self.drivers, it));
+                let reason = self.reasons.table().find(&resource);
+                let _ = reply.send(answer.map(|mut it| {
+                    it["reason"] = serde_json::json!(reason);
+                    it
+                }));
             }
             Request::Plan { reply } => self.drivers.start_plan(&self.world, reply),
             Request::Graph { reply } => drop(reply.send(graph(&self.world, clock::now()))),

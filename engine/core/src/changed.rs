@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use engine_model::{FilePath, TargetId};
 
-use crate::resource::{ChangedFile, Suspect};
+use crate::resource::ChangedFile;
 
 /// Which file, and for which part of a resource.
 type Key = (FilePath, TargetId);
@@ -38,7 +38,10 @@ impl ChangedFiles {
         if let Some(&at) = self.places.get(&key) {
             let known = &mut self.list[at];
             known.at = change.at;
-            known.suspect = least(known.suspect.take(), change.suspect);
+            // Nobody is less than anybody.
+            if change.depth() < known.depth() {
+                known.suspects = change.suspects;
+            }
         } else {
             self.places.insert(key, self.list.len());
             self.list.push(change);
@@ -55,12 +58,6 @@ impl ChangedFiles {
     pub(crate) fn clear(&mut self) {
         self.take();
     }
-}
-
-/// Of two explanations the one that speaks less for a loop: somebody outside, then the shorter chain.
-fn least(a: Option<Suspect>, b: Option<Suspect>) -> Option<Suspect> {
-    let (a, b) = (a?, b?);
-    Some(if b.depth < a.depth { b } else { a })
 }
 
 /// How many changed files were looked at, for tests: times differ from machine to machine, this does not.

@@ -6,6 +6,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod cause;
 pub mod changed;
 pub mod cluster;
 pub mod effect;

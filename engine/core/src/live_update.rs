@@ -43,9 +43,17 @@ use crate::time::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A file, a link or a directory.
-    Present,
+    Present {
+        /// When it changed, if somebody looked.
+        changed: Option<Time>,
+    },
     /// Nothing.
     Absent,
+}
+
+impl Found {
+    /// Something, and nobody looked since when.
+    pub const PRESENT: Self = Self::Present { changed: None };
 }
 
 /// What clients see of a live update.

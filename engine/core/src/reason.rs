@@ -45,6 +45,12 @@ impl Reason {
         self.0 & other.0 != 0
     }
 
+    /// Whether it is one and no more.
+    #[must_use]
+    pub fn is_single(self) -> bool {
+        self.0.is_power_of_two()
+    }
+
     /// These and those.
     #[must_use]
     pub fn with(self, other: Self) -> Self {

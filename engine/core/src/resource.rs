@@ -105,10 +105,26 @@ pub struct ChangedFile {
     pub target: TargetId,
     /// The file.
     pub path: FilePath,
-    /// When the change was seen.
+    /// When it changed, or when that was seen if nobody knows better.
     pub at: Time,
-    /// The update that may have made the change itself.
-    pub suspect: Option<Suspect>,
+    /// The updates that may have made the change, in the order in which they started; none if somebody outside did.
+    pub suspects: Arc<[Suspect]>,
+}
+
+impl ChangedFile {
+    /// How many updates led to the change that nobody outside asked for; none if somebody outside made it.
+    pub(crate) fn depth(&self) -> Option<u32> {
+        self.suspects.iter().map(|it| it.depth).max()
+    }
+}
+
+/// A dependency that became ready, which let a resource start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// The dependency.
+    pub resource: ResourceName,
+    /// The update that made it ready.
+    pub update: Option<UpdateId>,
 }
 
 /// An update that was running when a file changed.
@@ -149,7 +165,7 @@ pub struct Update {
     /// The change of the Tiltfile that it consumes.
     pub config: Option<ConfigChange>,
     /// The dependency whose readiness let it start, if it waited for one.
-    pub released_by: Option<ResourceName>,
+    pub released_by: Option<Release>,
     /// How many updates led to it that nobody outside asked for.
     pub depth: u32,
     /// How many updates of this resource in a row, with this one, nobody outside asked for.
@@ -253,6 +269,8 @@ pub struct Resource {
     pub triggered: Reason,
     /// A trigger that waits for the dependencies, whether or not it ran before.
     pub gated: bool,
+    /// What it waited for last before the update that it wants.
+    pub(crate) released_by: Option<Release>,
     /// When its last good update ended.
     pub last_success: Option<Time>,
     /// Its last good update; times can be equal, these cannot.
@@ -310,6 +328,7 @@ impl Resource {
             retry: None,
             triggered: Reason::default(),
             gated: false,
+            released_by: None,
             last_success: None,
             last_good: None,
             last_ready: None,

@@ -348,6 +348,7 @@ impl World {
             resource.retry = None;
             resource.triggered = Reason::default();
             resource.gated = false;
+            resource.released_by = None;
             resource.wants_since = None;
             if let Some(update) = &mut resource.current {
                 update.is_forgotten = true;

@@ -11,7 +11,13 @@ impl Time {
     /// The time so many milliseconds later.
     #[must_use]
     pub fn plus_millis(self, millis: i64) -> Self {
-        Self(self.0.saturating_add(millis.saturating_mul(1_000)))
+        self.plus_micros(millis.saturating_mul(1_000))
+    }
+
+    /// So many microseconds later.
+    #[must_use]
+    pub fn plus_micros(self, micros: i64) -> Self {
+        Self(self.0.saturating_add(micros))
     }
 
     /// The second in which it is.

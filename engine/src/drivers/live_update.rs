@@ -1,9 +1,9 @@
 //! Live updates: what is found where they copy from, and the work that brings it into containers.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, os::unix::fs::MetadataExt, sync::Arc};
 
 use engine_core::{
-    Event,
+    Event, Time,
     live_update::{Container, Found, ListError, Outcome, Root, Roots, SyncId, SyncPlan},
     resource::ResourceName,
 };
@@ -141,7 +141,11 @@ fn not_synced(containers: Vec<Container>, lost: &Lost) -> Vec<(Container, Outcom
 /// What is at a path after it changed.
 pub(crate) fn found(path: &FilePath) -> Found {
     match path.as_path().symlink_metadata() {
-        Ok(_) => Found::Present,
+        Ok(metadata) => {
+            let micros = metadata.ctime_nsec() / 1_000;
+            let changed = metadata.ctime().checked_mul(1_000_000).map(|it| Time(it + micros));
+            Found::Present { changed }
+        }
         Err(_) => Found::Absent,
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! Lists of files end after [`LISTED`], with the number of those that are not listed.
 
-use std::collections::HashSet;
-
 use engine_core::{
     World,
+    cause::{Cause, Causes, Explained, FileCause},
     hold::{Hold, WaitsOn},
     objects::CmdPhase,
     reason::Reason,
-    resource::{ChangedFile, LISTED, Resource, Server, Update, UpdateId, Workload},
+    resource::{LISTED, Resource, Server, Workload},
     tiltfile::Tiltfile,
 };
 use engine_model::names;
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::time;
 
-/// Chains are followed so far; a loop has no end.
+/// Chains of holds are followed so far; they may form a circle.
 const MAX_DEPTH: usize = 16;
 
 /// Why a resource or a Tiltfile last ran, what it does now, and what it waits for.
@@ -29,7 +28,7 @@ pub fn explain(world: &World, name: &str) -> Option<Value> {
     let resource = world.resource(name)?;
     let (workload, update) =
         (resource.workload.as_ref(), resource.current.as_ref().or(resource.history.front()));
-    let mut causes = Causes { world, reported: HashSet::new() };
+    let mut causes = Causes::new(world);
     Some(json!({
         "resource": name,
         "updateStatus": resource.update_status().as_str(),
@@ -54,8 +53,8 @@ pub fn explain(world: &World, name: &str) -> Option<Value> {
         "triggerMode": resource.trigger_mode,
         "disabled": resource.is_disabled(),
         "running": resource.current.is_some(),
-        "lastRun": update.map(|it| causes.cause(it, 0)),
-        "pending": causes.pending(resource),
+        "lastRun": update.map(|it| cause(&causes.of(it))),
+        "pending": pending(&mut causes, resource),
         "hold": resource.hold.as_ref().map(|it| hold(world, it, 0)),
     }))
 }
@@ -104,87 +103,68 @@ fn more(n_files: usize, n_unlisted: usize) -> Value {
     if more > 0 { json!(more) } else { Value::Null }
 }
 
-/// Follows causes; whatever led to several things is reported once.
-struct Causes<'a> {
-    world: &'a World,
-    reported: HashSet<UpdateId>,
+/// Why an update ran, down to what happened outside.
+fn cause(cause: &Cause<'_>) -> Value {
+    let update = cause.update;
+    let mut shown = json!({
+        "update": update.id.0,
+        "startedAt": time::micro(update.started),
+        "reason": update.reason.to_string(),
+        "isOnlyReason": update.reason.is_single(),
+    });
+    if let Some(end) = &update.end {
+        shown["endedAt"] = json!(time::micro(end.at));
+        shown["error"] = json!(end.error);
+    }
+    if let Some(config) = &update.config {
+        shown["configFiles"] = json!(config.files.iter().take(LISTED).collect::<Vec<_>>());
+        shown["moreConfigFiles"] = more(config.files.len(), 0);
+    }
+    if !cause.files.is_empty() {
+        shown["files"] = cause.files.iter().map(file).collect();
+        shown["moreFiles"] = more(update.changes.len(), update.n_unlisted);
+    }
+    if let Some(dep) = &cause.waited_for {
+        shown["waitedFor"] = explained(dep);
+    }
+    shown
 }
 
-impl Causes<'_> {
-    /// Why an update ran, down to what happened outside.
-    fn cause(&mut self, update: &Update, depth: usize) -> Value {
-        self.reported.insert(update.id);
-        let mut cause = json!({
-            "update": update.id.0,
-            "startedAt": time::micro(update.started),
-            "reason": update.reason.to_string(),
-        });
-        if let Some(end) = &update.end {
-            cause["endedAt"] = json!(time::micro(end.at));
-            cause["error"] = json!(end.error);
-        }
-        if let Some(config) = &update.config {
-            cause["configFiles"] = json!(config.files.iter().take(LISTED).collect::<Vec<_>>());
-            cause["moreConfigFiles"] = more(config.files.len(), 0);
-        }
-        if !update.changes.is_empty() {
-            let listed = update.changes.iter().take(LISTED);
-            cause["files"] = listed.map(|it| self.change(it, depth)).collect();
-            cause["moreFiles"] = more(update.changes.len(), update.n_unlisted);
-        }
-        if let Some(dep) = &update.released_by
-            && depth < MAX_DEPTH
-        {
-            cause["waitedFor"] = self.resource_cause(dep, depth);
-        }
-        cause
-    }
+fn file(file: &FileCause<'_>) -> Value {
+    let during: Vec<Value> = file.during.iter().map(explained).collect();
+    json!({"path": file.change.path, "changedAt": time::micro(file.change.at), "during": during})
+}
 
-    fn resource_cause(&mut self, name: &str, depth: usize) -> Value {
-        let resource = self.world.resource(name);
-        let update = resource.and_then(|it| it.current.as_ref().or(it.history.front()));
-        let update = update.filter(|it| !self.reported.contains(&it.id));
-        json!({"resource": name, "lastRun": update.map(|it| self.cause(it, depth + 1))})
-    }
+fn explained(explained: &Explained<'_>) -> Value {
+    json!({
+        "resource": explained.resource,
+        "update": explained.update.map(|it| it.0),
+        "run": explained.cause.as_ref().map(cause),
+    })
+}
 
-    fn change(&mut self, change: &ChangedFile, depth: usize) -> Value {
-        let mut shown = json!({"path": change.path, "seenAt": time::micro(change.at)});
-        if let Some(suspect) = &change.suspect {
-            let mut during = json!({"resource": suspect.resource, "update": suspect.update.0});
-            let update = self.world.resource(&suspect.resource).and_then(|it| {
-                it.current.iter().chain(&it.history).find(|it| it.id == suspect.update)
-            });
-            let is_news = |it: &&Update| depth < MAX_DEPTH && !self.reported.contains(&it.id);
-            if let Some(update) = update.filter(is_news) {
-                during["lastRun"] = self.cause(update, depth + 1);
-            }
-            shown["during"] = during;
-        }
-        shown
+/// What the next update would be for.
+fn pending<'a>(causes: &mut Causes<'a>, resource: &'a Resource) -> Value {
+    let reason = resource.next_reason();
+    if reason.is_empty() {
+        return Value::Null;
     }
-
-    /// What the next update would be for.
-    fn pending(&mut self, resource: &Resource) -> Value {
-        let reason = resource.next_reason();
-        if reason.is_empty() {
-            return Value::Null;
-        }
-        let is_due = !reason.triggers().is_empty()
-            || reason.has(Reason::INITIAL)
-            || resource.is_auto_on_change();
-        let config = resource.config_change.as_ref().map(|it| it.files.as_slice());
-        let config_files = config.map(|it| it.iter().take(LISTED).collect::<Vec<_>>());
-        let listed = resource.pending.iter().take(LISTED);
-        json!({
-            "reason": reason.to_string(),
-            "files": listed.map(|it| self.change(it, 0)).collect::<Vec<_>>(),
-            "moreFiles": more(resource.pending.iter().count(), 0),
-            "configFiles": config_files,
-            "moreConfigFiles": more(config.map_or(0, <[_]>::len), 0),
-            "since": resource.pending_since().map(time::micro),
-            "needsTrigger": !is_due,
-        })
-    }
+    let is_due = !reason.triggers().is_empty()
+        || reason.has(Reason::INITIAL)
+        || resource.is_auto_on_change();
+    let config = resource.config_change.as_ref().map(|it| it.files.as_slice());
+    let config_files = config.map(|it| it.iter().take(LISTED).collect::<Vec<_>>());
+    let files = causes.of_files(resource.pending.iter());
+    json!({
+        "reason": reason.to_string(),
+        "isOnlyReason": reason.is_single(),
+        "files": files.iter().map(file).collect::<Vec<_>>(),
+        "moreFiles": more(resource.pending.iter().count(), 0),
+        "configFiles": config_files,
+        "moreConfigFiles": more(config.map_or(0, <[_]>::len), 0),
+        "since": resource.pending_since().map(time::micro),
+        "needsTrigger": !is_due,
+    })
 }
 
 /// What a resource waits for, and what that waits for.

@@ -75,7 +75,7 @@ impl Rig {
         self.step(Event::FilesChanged {
             resource: resource.into(),
             target: TargetId::Local(resource.into()),
-            files: vec![(file.into(), Found::Present)],
+            files: vec![(file.into(), Found::PRESENT)],
             at: self.now,
             roots: Roots::new(),
         });
@@ -356,12 +356,13 @@ fn why_follows_a_chain_of_causes_down_to_a_file() {
     check(
         &why(&rig)["lastRun"],
         &expect![[r#"
-        update: 4
-        startedAt: "2020-01-01T00:00:08.000000Z"
-        reason: "Changed Files"
-        files: [{"path":"/src/web/made","seenAt":"2020-01-01T00:00:06.000000Z","during":{"resource":"gen","update":3,"lastRun":{"update":3,"startedAt":"2020-01-01T00:00:06.000000Z","reason":"Changed Files","endedAt":"2020-01-01T00:00:08.000000Z","error":null,"files":[{"path":"/src/gen/a","seenAt":"2020-01-01T00:00:05.000000Z","during":{"resource":"web","update":2,"lastRun":{"update":2,"startedAt":"2020-01-01T00:00:04.000000Z","reason":"Initial Build","endedAt":"2020-01-01T00:00:05.000000Z","error":null,"waitedFor":{"resource":"gen","lastRun":null}}}}],"moreFiles":null}}}]
-        moreFiles: null
-    "#]],
+            update: 4
+            startedAt: "2020-01-01T00:00:08.000000Z"
+            reason: "Changed Files"
+            isOnlyReason: true
+            files: [{"path":"/src/web/made","changedAt":"2020-01-01T00:00:06.000000Z","during":[{"resource":"gen","update":3,"run":{"update":3,"startedAt":"2020-01-01T00:00:06.000000Z","reason":"Changed Files","isOnlyReason":true,"endedAt":"2020-01-01T00:00:08.000000Z","error":null,"files":[{"path":"/src/gen/a","changedAt":"2020-01-01T00:00:05.000000Z","during":[{"resource":"web","update":2,"run":{"update":2,"startedAt":"2020-01-01T00:00:04.000000Z","reason":"Initial Build","isOnlyReason":true,"endedAt":"2020-01-01T00:00:05.000000Z","error":null,"waitedFor":{"resource":"gen","update":1,"run":{"update":1,"startedAt":"2020-01-01T00:00:03.000000Z","reason":"Initial Build","isOnlyReason":true,"endedAt":"2020-01-01T00:00:04.000000Z","error":null}}}}]}],"moreFiles":null}}]}]
+            moreFiles: null
+        "#]],
     );
 }
 
@@ -395,7 +396,7 @@ fn why_names_what_is_waited_for() {
             disabled: false
             running: false
             lastRun: null
-            pending: {"reason":"Initial Build","files":[],"moreFiles":null,"configFiles":null,"moreConfigFiles":null,"since":null,"needsTrigger":false}
+            pending: {"reason":"Initial Build","isOnlyReason":true,"files":[],"moreFiles":null,"configFiles":null,"moreConfigFiles":null,"since":null,"needsTrigger":false}
             hold: {"reason":"waiting-for-dep","on":[{"resource":"db","updateStatus":"error","runtimeStatus":"not_applicable","disabled":false,"needsTrigger":false,"error":"exit 1"}]}
         "#]],
     );

@@ -86,7 +86,7 @@ impl Rig {
     }
 
     fn change(&mut self, files: &[&str]) {
-        self.change_to(&files.iter().map(|it| (*it, Found::Present)).collect::<Vec<_>>());
+        self.change_to(&files.iter().map(|it| (*it, Found::PRESENT)).collect::<Vec<_>>());
     }
 
     fn change_to(&mut self, files: &[(&str, Found)]) {

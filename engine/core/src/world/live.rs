@@ -268,10 +268,14 @@ impl World {
     /// The containers cannot take the changes: they wait again, for a build.
     fn fall_back(&mut self, now: Time, at: usize) {
         let Some(update) = self.resources[at].current.take() else { return };
-        self.remember_end(now, at, &update);
+        // What falls back as soon as it starts has changed nothing.
+        if update.started != now {
+            self.remember_end(now, at, &update);
+        }
         self.touch(at);
         let resource = &mut self.resources[at];
         resource.is_live_broken = true;
+        resource.released_by = update.released_by;
         let newer = resource.pending.take();
         let paths: HashSet<FilePath> = newer.iter().map(|it| it.path.clone()).collect();
         let older = update.changes.into_iter().filter(|it| !paths.contains(&it.path));

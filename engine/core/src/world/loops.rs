@@ -5,6 +5,8 @@
 //! become too long goes on after pauses only, each longer than the one before: what changes in a pause is nobody's
 //! doing but the user's, and an update after a pause that changes nothing ends the chain with everything up to date.
 
+use std::sync::Arc;
+
 use crate::{
     hold::Hold,
     reason::Reason,
@@ -28,45 +30,63 @@ const PAUSE_MILLIS: i64 = 1_000;
 /// A change may be seen so much later than the end of the update that made it.
 const ECHO_MILLIS: i64 = 50;
 
-/// An update that has ended, as long as its changes may still be seen.
+/// Clocks of file systems may be so much behind.
+const TICK_MILLIS: i64 = 10;
+
+/// So long after its end an update is remembered: a batch of many changes may arrive late.
+const REMEMBERED_MILLIS: i64 = 10_000;
+
+/// An update that has ended, as long as its changes may still arrive.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     resource: ResourceName,
     update: UpdateId,
     depth: u32,
     started: Time,
-    until: Time,
+    ended: Time,
 }
 
 impl World {
     /// Notes that an update has ended.
     pub(super) fn remember_end(&mut self, now: Time, at: usize, update: &Update) {
-        self.recent.retain(|it| it.until >= now);
+        self.recent.retain(|it| it.ended.plus_millis(REMEMBERED_MILLIS) >= now);
         self.recent.push(Ended {
             resource: self.resources[at].name.clone(),
             update: update.id,
             depth: update.depth,
             started: update.started,
-            until: now.plus_millis(ECHO_MILLIS),
+            ended: now,
         });
     }
 
-    /// Notes that a resource updates again: whatever it changes now is the doing of that.
-    pub(super) fn forget_ends_of(&mut self, name: &ResourceName) {
-        self.recent.retain(|it| it.resource != *name);
+    /// The updates that may have made a change: all that were running at that time, else those that began just
+    /// after it, or ended just before it was seen if nobody knows when it was made.
+    pub(super) fn suspects(&self, changed: Time, is_exact: bool) -> Arc<[Suspect]> {
+        // What ends at that very moment has less to do with it than what goes on.
+        let sure = self.updates_between(changed.plus_micros(1), changed);
+        if !sure.is_empty() {
+            return sure.into();
+        }
+        let echo = if is_exact { 0 } else { ECHO_MILLIS };
+        self.updates_between(changed.plus_millis(-echo), changed.plus_millis(TICK_MILLIS)).into()
     }
 
-    /// The update that may have made a change: of those that were running, the one furthest down a chain.
-    pub(super) fn suspect(&self, seen: Time) -> Option<Suspect> {
+    /// The updates that were running at some time between two points, in the order in which they started.
+    fn updates_between(&self, from: Time, to: Time) -> Vec<Suspect> {
         let running = self.tracking.running.iter().map(|at| &self.resources[*at]);
-        let running = running.filter_map(|it| {
-            let update = it.current.as_ref().filter(|it| it.started <= seen)?;
-            Some((update.depth, update.id, &it.name))
+        let running = running.filter_map(|it| Some((&it.name, it.current.as_ref()?)));
+        let running = running.filter(|(_, it)| it.started <= to);
+        let running = running.map(|(name, it)| (name, it.id, it.depth));
+        let ended = self.recent.iter().filter(|it| it.started <= to && from <= it.ended);
+        let ended = ended.map(|it| (&it.resource, it.update, it.depth));
+        let found = running.chain(ended).map(|(resource, update, depth)| Suspect {
+            resource: resource.clone(),
+            update,
+            depth,
         });
-        let ended = self.recent.iter().filter(|it| it.started <= seen && seen <= it.until);
-        let ended = ended.map(|it| (it.depth, it.update, &it.resource));
-        let (depth, update, resource) = running.chain(ended).max_by_key(|it| (it.0, it.1))?;
-        Some(Suspect { resource: resource.clone(), update, depth })
+        let mut found: Vec<Suspect> = found.collect();
+        found.sort_by_key(|it| it.update);
+        found
     }
 }
 
@@ -76,7 +96,7 @@ pub(super) fn next_depth(resource: &Resource) -> u32 {
         return 0;
     }
     // One change that somebody outside made is enough.
-    let mut depths = resource.pending.iter().map(|it| Some(it.suspect.as_ref()?.depth + 1));
+    let mut depths = resource.pending.iter().map(|it| Some(it.depth()? + 1));
     let least = depths.try_fold(u32::MAX, |least, it| Some(least.min(it?)));
     least.filter(|it| *it != u32::MAX).unwrap_or(0)
 }
@@ -93,7 +113,8 @@ pub(super) fn hold(resource: &Resource, now: Time) -> Option<Hold> {
         return None;
     }
     let change = resource.pending.iter().next()?;
-    let during = change.suspect.as_ref()?.resource.clone();
+    let during = change.suspects.iter().max_by_key(|it| (it.depth, it.update))?;
+    let during = during.resource.clone();
     Some(Hold::RebuildLoop { file: change.path.clone(), during })
 }
 

@@ -54,7 +54,6 @@ impl World {
     pub(super) fn start_update(&mut self, now: Time, at: usize) {
         self.n_builds += 1;
         let id = UpdateId(self.n_builds);
-        let released_by = self.released_by(&self.resources[at]);
         let resource = &mut self.resources[at];
         let (reason, depth) = (resource.next_reason(), loops::next_depth(resource));
         let rounds = if depth > 0 { loops::own_rounds(resource) + 1 } else { 0 };
@@ -71,6 +70,7 @@ impl World {
         files.extend(changed.into_iter().filter(|it| seen.insert(it.clone())));
         resource.triggered = Reason::default();
         resource.gated = false;
+        let released_by = resource.released_by.take();
         let name = resource.name.clone();
         resource.current = Some(Update {
             id,
@@ -89,7 +89,6 @@ impl World {
         });
         resource.wants_since = None;
         self.queue.retain(|it| *it != name);
-        self.forget_ends_of(&name);
         self.touch(at);
         if is_live {
             return self.begin_live_update(now, at, reason, &files);
@@ -102,14 +101,6 @@ impl World {
             files,
             is_full_rebuild,
         });
-    }
-
-    /// The dependency that became ready last, if that was while the resource wanted to start.
-    fn released_by(&self, resource: &Resource) -> Option<ResourceName> {
-        let wants_since = resource.wants_since.filter(|_| is_gated(resource))?;
-        let deps = resource.dependencies().filter_map(|it| self.resource(it));
-        let last = deps.max_by_key(|it| it.last_ready)?;
-        (last.last_ready? >= wants_since).then(|| last.name.clone())
     }
 }
 
@@ -212,7 +203,7 @@ fn is_kubernetes(resource: &Resource) -> bool {
 }
 
 /// Dependencies count for the first update only, and for triggers that ask for them.
-fn is_gated(resource: &Resource) -> bool {
+pub(super) fn is_gated(resource: &Resource) -> bool {
     resource.gated || !resource.has_started_once()
 }
 

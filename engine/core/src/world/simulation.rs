@@ -22,6 +22,7 @@ use proptest::{
     test_runner::{Config, RngSeed, TestRunner},
 };
 
+mod causes;
 mod model;
 mod oracle;
 mod outside;
@@ -233,6 +234,7 @@ fn a_million_random_steps_keep_every_promise_and_settle() {
         "cancel load",
         "cancel syncs",
         "cancel update",
+        "cause",
         "declared twice",
         "is-unparallelizable-local",
         "list files",
@@ -254,8 +256,9 @@ fn a_million_random_steps_keep_every_promise_and_settle() {
 }
 
 #[test]
-fn short_random_histories_keep_every_promise_too() {
-    run(config(10_000), 40, false);
+fn a_hundred_thousand_short_histories_keep_every_promise_and_name_true_causes() {
+    let (_, seen) = run(config(100_000), 40, false);
+    assert!(seen.contains("cause"), "{seen:?}");
 }
 
 #[test]

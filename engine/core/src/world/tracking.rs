@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use engine_model::{Kind, ObjectId};
 
 use crate::{
-    resource::{Resource, ResourceName},
+    resource::{Release, Resource, ResourceName},
     time::Time,
-    world::World,
+    world::{World, pick::is_gated},
 };
 
 /// What is known of resources by their place among all.
@@ -116,8 +116,16 @@ impl World {
         if self.resources[at].last_ready.replace(now).is_some() {
             return;
         }
+        let Resource { name, last_good, .. } = &self.resources[at];
+        let release = Release { resource: name.clone(), update: *last_good };
         for n in 0..self.tracking.dependents[at].len() {
-            self.find_missing_deps(self.tracking.dependents[at][n]);
+            let dependent = self.tracking.dependents[at][n];
+            self.find_missing_deps(dependent);
+            let dependent = &mut self.resources[dependent];
+            let has_waited = dependent.wants_since.is_some() && is_gated(dependent);
+            if has_waited && dependent.missing_deps.is_empty() {
+                dependent.released_by = Some(release.clone());
+            }
         }
     }
 

@@ -110,7 +110,7 @@ fn a_pod_that_cannot_start_says_why() {
     let mut instance = project.up();
     until(&mut instance, "web", "ok", "error");
     let error = instance.client(&["why", "web"]);
-    assert!(error.contains("in error state due to container main: "), "{error}");
+    assert!(error.starts_with("web: pod web-") && error.contains("ImagePull"), "{error}");
     instance.until("the event is in the log", |it| it.log().contains("web │ [event: pod "));
 }
 

@@ -69,7 +69,7 @@ fn a_running_engine_says_what_it_would_do_what_it_did_and_what_it_waits_for() {
     let unknown = project.engine(&["why", "nobody"]);
     assert_eq!(unknown.status.code(), Some(1));
     let words = String::from_utf8_lossy(&unknown.stderr);
-    assert!(words.starts_with("Error: there is no resource \"nobody\"; "), "{words}");
+    assert!(words.starts_with("Error: no resource \"nobody\""), "{words}");
 
     let plan = project.json(&["plan", "--json"]);
     assert_eq!(names(&plan["keep"]), ["db", "app", "first", "second"], "{plan}");
@@ -88,7 +88,7 @@ fn a_running_engine_says_what_it_would_do_what_it_did_and_what_it_waits_for() {
     });
     assert_eq!(why["hold"]["on"][0]["resource"], "db", "{why}");
     assert_eq!(why["hold"]["on"][0]["needsTrigger"], true, "{why}");
-    assert!(project.out(&["why", "app"]).contains("`engine trigger db` runs it"));
+    assert!(project.out(&["why", "app"]).contains("`engine trigger db` starts it"));
 
     let graph = project.json(&["graph", "--json"]);
     let app = &graph["resources"][1];

@@ -202,8 +202,8 @@ impl Outside {
             paths.extend(FILES.iter().filter(|it| is_below(FOLDER, it)).map(|it| (*it).to_owned()));
         }
         let found = |path: &String| match self.local.get(path) {
-            Some(_) => Found::Present,
-            None if path == FOLDER && has_folder => Found::Present,
+            Some(_) => Found::PRESENT,
+            None if path == FOLDER && has_folder => Found::PRESENT,
             None => Found::Absent,
         };
         let files: Vec<_> = paths.iter().map(|it| (FilePath::from_text(it), found(it))).collect();

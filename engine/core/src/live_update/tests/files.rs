@@ -32,7 +32,7 @@ fn a_changed_file_is_copied_and_the_commands_that_it_triggers_run() {
 #[test]
 fn a_missing_file_is_deleted_and_a_file_keeps_its_name_below_a_slash() {
     let mut world = Rig::running(&spec());
-    world.change_to(&[("/p/src/old", Found::Absent), ("/p/conf.yaml", Found::Present)]);
+    world.change_to(&[("/p/src/old", Found::Absent), ("/p/conf.yaml", Found::PRESENT)]);
     world.check(&expect![[r#"
         nothing
         Will delete 1 file(s) from container: [pod/c]
@@ -110,7 +110,7 @@ fn a_sync_without_a_source_asks_for_a_full_build() {
 fn names_that_are_not_utf_8_stay_as_they_are() {
     let mut world = Rig::running(&LiveUpdateSpec { execs: Vec::new(), ..spec() });
     let path = |bytes: &[u8]| FilePath::from(bytes);
-    let files = [(path(b"/p/src/x\xff"), Found::Present), (path(b"/p/src/x\xfe"), Found::Absent)];
+    let files = [(path(b"/p/src/x\xff"), Found::PRESENT), (path(b"/p/src/x\xfe"), Found::Absent)];
     world.now.0 += 1;
     world.live_update.files_changed(&world.source, world.now, files);
     world.step();

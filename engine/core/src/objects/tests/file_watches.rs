@@ -158,7 +158,7 @@ fn a_tiltfile_that_changes_what_it_reads_pauses_more_and_more() {
 #[test]
 fn only_so_many_batches_and_files_are_remembered() {
     let mut watched = WatchedFiles::default();
-    let file = |it: usize| (format!("/w/{it}").as_str().into(), Found::Present);
+    let file = |it: usize| (format!("/w/{it}").as_str().into(), Found::PRESENT);
     let files = |n: usize| (0..n).map(file).collect::<Vec<_>>();
     for n in 0..30 {
         watched.saw(crate::Time(n), &files(1));

@@ -168,7 +168,7 @@ impl Script {
         let name = words.at(1).to_owned();
         let text = || words.rest(2).collect::<Vec<_>>().join(" ");
         let changed = |during_update| WatchEvent::Changed {
-            files: words.rest(2).map(|it| (it.into(), Found::Present)).collect(),
+            files: words.rest(2).map(|it| (it.into(), Found::PRESENT)).collect(),
             roots: Roots::new(),
             during_update,
         };

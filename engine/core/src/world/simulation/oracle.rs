@@ -6,7 +6,7 @@ use engine_model::{DeployTarget, ImageName, ResourceName};
 
 use crate::{
     hold::Hold,
-    resource::{EnableState, Resource},
+    resource::{ChangedFile, EnableState, Resource, Suspect},
     time::Time,
     world::{Action, Event, World},
 };
@@ -206,12 +206,12 @@ fn rebuild_loop(it: &Resource, now: Time) -> Option<Hold> {
         && it.config_change.is_none()
         && !(it.is_auto_init() && it.history.is_empty());
     let first = it.pending.iter().next()?;
-    let is_loop = it.pending.iter().all(|it| it.suspect.as_ref().is_some_and(|it| it.depth >= 10));
+    let is_loop = it.pending.iter().all(|it| deepest(it).is_some_and(|it| it.depth >= 10));
     (is_only_files && is_loop).then_some(())?;
     // Not if it is new to the chain.
     it.history.front().filter(|it| it.rounds >= 3)?;
     // After 1, 2 and 4 seconds it is tried again.
-    let depths = it.pending.iter().filter_map(|it| it.suspect.as_ref()).map(|it| it.depth);
+    let depths = it.pending.iter().filter_map(deepest).map(|it| it.depth);
     let pause = match depths.min()? {
         10 => 1_000,
         11 => 2_000,
@@ -220,6 +220,11 @@ fn rebuild_loop(it: &Resource, now: Time) -> Option<Hold> {
     };
     let waited = it.wants_since.map_or(0, |since| now.micros_since(since) / 1_000);
     (waited < pause).then_some(())?;
-    let during = first.suspect.as_ref()?.resource.clone();
+    let during = deepest(first)?.resource.clone();
     Some(Hold::RebuildLoop { file: first.path.clone(), during })
+}
+
+/// Of the updates that may have made a change, the one furthest down a chain.
+fn deepest(change: &ChangedFile) -> Option<&Suspect> {
+    change.suspects.iter().max_by_key(|it| (it.depth, it.update))
 }

@@ -7,7 +7,7 @@ use std::{
 
 use engine_model::{GoDuration, LiveUpdateName, Manifest, ResourceName, TargetId, TriggerMode};
 
-use super::{N_NAMES, Op, ServerOp, model::Model, oracle};
+use super::{N_NAMES, Op, ServerOp, causes::History, model::Model, oracle};
 use crate::{
     effect::Effects,
     hold::Hold,
@@ -106,6 +106,7 @@ impl Sync {
 pub(super) struct Outside {
     world: World,
     model: Model,
+    history: History,
     now: Time,
     with_oracle: bool,
     /// What is written in the Tiltfiles.
@@ -129,6 +130,7 @@ impl Outside {
         let mut world = Self {
             world: fixture::world(),
             model: Model::default(),
+            history: History::default(),
             now: Time(1_000_000),
             with_oracle,
             written: Default::default(),
@@ -182,23 +184,31 @@ impl Outside {
         self.now.plus_millis(-i64::from(age))
     }
 
+    fn change(&self, resource: ResourceName, number: u8, age: u8) -> Event {
+        let is_live = self.live_update_of(&resource).is_some();
+        let (target, file) = match (number, age) {
+            (0, _) if is_live => (fixture::shared_target(), "/src/x"),
+            (1, 0..16) if is_live => (fixture::shared_target(), "/src/y"),
+            (1, _) if is_live => (fixture::shared_target(), "/else"),
+            _ => (TargetId::Local(resource.clone()), FILES[usize::from(number)]),
+        };
+        let (at, roots) = (self.ago(age), roots());
+        let found = match age % 8 {
+            0 => {
+                let earlier = 20 * i64::from(number);
+                Found::Present { changed: Some(at.plus_millis(-earlier)) }
+            }
+            1 => Found::PRESENT,
+            _ => Found::Absent,
+        };
+        let files = vec![(file.into(), found)];
+        Event::FilesChanged { resource, target, files, at, roots }
+    }
+
     fn event(&self, op: &Op) -> Option<Event> {
         let tiltfile = |it: u8| ResourceName::from(TILTFILES[usize::from(it.is_multiple_of(4))]);
         Some(match *op {
-            Op::Change { resource, file, age } => {
-                let resource = name(resource);
-                let is_live = self.live_update_of(&resource).is_some();
-                let (target, file) = match (file, age) {
-                    (0, _) if is_live => (fixture::shared_target(), "/src/x"),
-                    (1, 0..16) if is_live => (fixture::shared_target(), "/src/y"),
-                    (1, _) if is_live => (fixture::shared_target(), "/else"),
-                    _ => (TargetId::Local(resource.clone()), FILES[usize::from(file)]),
-                };
-                let found = if age.is_multiple_of(8) { Found::Present } else { Found::Absent };
-                let files = vec![(file.into(), found)];
-                let (at, roots) = (self.ago(age), roots());
-                Event::FilesChanged { resource, target, files, at, roots }
-            }
+            Op::Change { resource, file, age } => self.change(name(resource), file, age),
             Op::Edit { tiltfile: which, age } => Event::ConfigFilesChanged {
                 tiltfile: tiltfile(which),
                 files: vec!["Tiltfile".into()],
@@ -351,6 +361,7 @@ impl Outside {
         let foretold =
             self.with_oracle.then(|| oracle::foretell(&self.world, self.now, event.clone()));
         self.model.happens(self.now, &event);
+        self.history.happens(&event);
         match &event {
             Event::SyncEnded { id, .. } => drop(self.syncs.remove(id)),
             Event::FilesListed { resource, live_update, .. } => {
@@ -384,7 +395,10 @@ impl Outside {
             self.seen.insert(word(&action));
             match action {
                 Action::StartLoad { id, tiltfile, .. } => drop(self.loads.insert(id, tiltfile)),
-                Action::StartUpdate { id, .. } => drop(self.updates.insert(id)),
+                Action::StartUpdate { id, resource, .. } => {
+                    self.history.starts(self.now, id, &resource);
+                    self.updates.insert(id);
+                }
                 Action::StartServe { id, .. } => drop(self.servers.insert(id, false)),
                 Action::StartSync { resource, live_update, id, plan, .. } => {
                     for container in &plan.containers {
@@ -405,6 +419,10 @@ impl Outside {
         self.model.follow(&self.world);
         self.check_live();
         self.model.check(&self.world, &changed);
+        self.history.check(self.now, &self.world);
+        if self.history.n_linked > 0 {
+            self.seen.insert("cause");
+        }
         let holds = self.world.resources().iter().filter_map(|it| it.hold.as_ref());
         self.seen.extend(holds.map(Hold::reason));
         if self.n_steps.is_multiple_of(16) {

@@ -141,3 +141,23 @@ fn who_let_a_resource_start_is_told() {
           update c: Initial Build, released by a
     "#]]);
 }
+
+#[test]
+fn the_update_that_made_a_dependency_ready_is_the_one_that_was_waited_for() {
+    check(&expect![[r#"
+        > load a b:a
+          update a: Initial Build
+          b waits: waiting-for-local [a]
+        > ok a
+          update b: Initial Build, released by a
+        > ok b
+        > +1000
+        > change a x
+          update a: changed x
+        > ok a
+        > why b
+          b: Initial Build
+            after a
+              a: Initial Build
+    "#]]);
+}

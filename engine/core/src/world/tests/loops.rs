@@ -321,10 +321,59 @@ fn a_resource_beside_a_loop_updates_at_once() {
         > ok b
         > change a out
         > ok a
-          a waits: rebuild-loop [b] by out
+          a waits: rebuild-loop [a] by out
         > +1000
+          update a: changed out
         > change b x
           update b: changed x
         > ok b
+    "#]]);
+}
+
+#[test]
+fn a_change_is_the_doing_of_what_ran_when_it_was_made() {
+    check(&expect![[r#"
+        > load gen/parallel lib:gen/parallel tests:lib/parallel
+          update gen: Initial Build
+          lib waits: waiting-for-dep [gen]
+          tests waits: waiting-for-dep [lib]
+        > +100
+        > ok gen
+          update lib: Initial Build, released by gen
+        > +20
+        > made 50 tests out
+        > +20
+        > ok lib
+          update tests: Initial Build, released by lib
+        > why tests
+          tests: Initial Build
+            after lib
+              lib: Initial Build
+                after gen
+            out changed while gen
+              gen: Initial Build
+    "#]]);
+}
+
+#[test]
+fn what_ended_just_before_a_change_did_not_make_it() {
+    check(&expect![[r#"
+        > load a
+          update a: Initial Build
+        > +100
+        > ok a
+        > +30
+        > made 10 a in
+          update a: changed in
+        > why a
+          a: Changed Files
+        > ok a
+        > +30
+        > change a in
+          update a: changed in
+        > why a
+          a: Changed Files
+            in changed while a
+              a: Changed Files
     "#]]);
 }

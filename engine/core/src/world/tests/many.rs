@@ -38,7 +38,7 @@ fn change(world: &mut World, n_files: usize, at: Time) {
         (0..n_files).map(|it| FilePath::from_text(&format!("/w/{it:06}"))).collect();
     for files in files.chunks(BATCH) {
         let (resource, target, roots) = ("a".into(), TargetId::Local("a".into()), Roots::new());
-        let files = files.iter().map(|it| (it.clone(), Found::Present)).collect();
+        let files = files.iter().map(|it| (it.clone(), Found::PRESENT)).collect();
         world.step(at, Event::FilesChanged { resource, target, files, at, roots });
     }
 }

@@ -15,6 +15,7 @@
 //!                        exec-error a, not-synced a, abandoned a
 //! listed a FILES         all files of `a` are these          not-listed a  nobody knows
 //! built a, kept a        the image is new, or as it was      deployed a    it runs
+//! made 5 a x             `x` changed 5 ms ago, which is seen now        why a    what led to its latest update
 //! live a                 shows how its live update does
 //! healthy/coming/down a  its container is up, comes up, is down
 //!                        see `services.rs` for what Docker and Compose say
@@ -36,6 +37,7 @@ use expect_test::Expect;
 
 use super::workload_script;
 use crate::{
+    cause::{Cause, Causes, Explained},
     effect::LogLine,
     hold::{Hold, WaitsOn},
     live_update::{
@@ -143,6 +145,18 @@ impl Script {
                 let seen = self.now.plus_millis(-first.parse::<i64>().unwrap());
                 files_changed(&words[1].into(), &[words[2].into()], seen)
             }
+            "made" => {
+                let made = self.now.plus_millis(-first.parse::<i64>().unwrap());
+                let resource = ResourceName::from(words[1]);
+                Event::FilesChanged {
+                    target: TargetId::Local(resource.clone()),
+                    resource,
+                    files: vec![(words[2].into(), Found::Present { changed: Some(made) })],
+                    at: self.now,
+                    roots: Roots::new(),
+                }
+            }
+            "why" => return self.show_cause(&resource),
             "live" => return self.show_live(&resource),
             "service" => return self.show_service(&resource),
             "builds" => return self.show_builds(&resource),
@@ -300,7 +314,7 @@ impl Script {
                 self.updates.insert(resource.clone(), *id);
                 let update = self.world.resource(resource).unwrap().current.as_ref();
                 let by = update.and_then(|it| it.released_by.as_ref());
-                let by = by.map(|it| format!(", released by {it}")).unwrap_or_default();
+                let by = by.map(|it| format!(", released by {}", it.resource)).unwrap_or_default();
                 let full = if *is_full_rebuild { ", full rebuild" } else { "" };
                 format!("update {resource}: {}{full}{by}", entry(*reason, files))
             }
@@ -386,6 +400,14 @@ impl Script {
         Event::SyncEnded { live_update: live_update(&resource), resource, id, ended }
     }
 
+    fn show_cause(&mut self, resource: &str) {
+        let shown = self.world.resource(resource).unwrap();
+        let update = shown.current.as_ref().or(shown.history.front()).unwrap();
+        let mut out = String::new();
+        cause_text(&Causes::new(&self.world).of(update), resource, 1, &mut out);
+        self.out.push_str(&out);
+    }
+
     fn show_live(&mut self, resource: &str) {
         let live_updates = &self.world.resource(resource).unwrap().live_updates;
         for (name, it) in live_updates {
@@ -465,6 +487,25 @@ fn words(hold: &Hold) -> String {
     format!("{} [{}]{file}", hold.reason(), on.collect::<Vec<_>>().join(" "))
 }
 
+fn cause_text(cause: &Cause<'_>, name: &str, depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth);
+    writeln!(out, "{indent}{name}: {}", cause.update.reason).unwrap();
+    let mut explain = |it: &Explained<'_>, what: &str| {
+        writeln!(out, "{indent}  {what} {}", it.resource).unwrap();
+        if let Some(cause) = &it.cause {
+            cause_text(cause, it.resource, depth + 2, out);
+        }
+    };
+    if let Some(dep) = &cause.waited_for {
+        explain(dep, "after");
+    }
+    for file in &cause.files {
+        for during in &file.during {
+            explain(during, &format!("{} changed while", file.change.path));
+        }
+    }
+}
+
 fn edited(files: &[&str], seen: Time) -> Event {
     let files = files.iter().map(|it| (*it).into()).collect();
     Event::ConfigFilesChanged { tiltfile: MAIN.into(), files, at: seen }
@@ -474,7 +515,7 @@ fn files_changed(resource: &ResourceName, files: &[FilePath], seen: Time) -> Eve
     Event::FilesChanged {
         resource: resource.clone(),
         target: TargetId::Local(resource.clone()),
-        files: files.iter().map(|it| (it.clone(), Found::Present)).collect(),
+        files: files.iter().map(|it| (it.clone(), Found::PRESENT)).collect(),
         at: seen,
         roots: Roots::new(),
     }
@@ -487,7 +528,7 @@ fn live_update(resource: &str) -> LiveUpdateName {
 /// A file of an image, from its name below `/src`, with `-` if it is gone.
 fn found(word: &str) -> (FilePath, Found) {
     let (name, found) =
-        word.strip_prefix('-').map_or((word, Found::Present), |it| (it, Found::Absent));
+        word.strip_prefix('-').map_or((word, Found::PRESENT), |it| (it, Found::Absent));
     let path = if name.starts_with('/') { name.to_owned() } else { format!("/src/{name}") };
     (path.as_str().into(), found)
 }

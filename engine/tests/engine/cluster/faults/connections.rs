@@ -145,7 +145,7 @@ fn an_api_server_that_is_away_is_told_and_gets_everything_when_it_is_back() {
             hold["reason"] == "waiting-for-cluster" && hold["on"][0]["error"].is_string()
         });
         let shown = instance.client(&["why", "uncategorized"]);
-        assert!(shown.contains("waits for a cluster that can be used"), "{shown}");
+        assert!(shown.contains("waiting for Kubernetes"), "{shown}");
         let log = instance.log()[before..].to_owned();
         assert!(log.contains("ERROR: Cluster status error: "), "{log}");
         instance.until("it is told that the file waits too", |it| {

@@ -64,7 +64,7 @@ fn an_image_that_cannot_be_pulled_is_named_and_the_next_one_runs() {
         let image = format!("localhost:1/nothing:{n}");
         let bad = good(n).replace("image: busybox", &format!("image: '{image}'"));
         instance.write("objects.yaml", &project.text(&bad));
-        until_shown(&mut instance, "web", &["in error state due to container main: ", &image]);
+        until_shown(&mut instance, "web", &["web: pod web-", &image]);
         let before = instance.log().len();
         instance.until("the event is in the log", |it| {
             it.log().contains("web │ [event: pod ") && it.log().contains(&image)
