@@ -22,7 +22,7 @@ use crate::{
     deploy::prune,
     logs::LogStore,
     runtime::{Mode, Settings},
-    tasks::{TaskId, TaskKey, Tasks},
+    tasks::{TaskGuard, TaskId, TaskKey, Tasks},
     watch::{self, Batch, BatchKind, Batches, Watcher},
 };
 
@@ -120,6 +120,8 @@ pub(crate) struct Drivers {
     docker: DockerDriver,
     /// The connection to the cluster.
     pub(crate) kubernetes: KubernetesDriver<Message>,
+    /// Waits for a kubeconfig while there is none.
+    kubeconfig_wait: Option<TaskGuard>,
     live: LiveUpdateDriver,
     /// Work reports here; it is bounded by the number of commands and Tiltfiles that run.
     messages: mpsc::UnboundedSender<Message>,
@@ -148,6 +150,7 @@ impl Drivers {
             loads: Loads::default(),
             docker: DockerDriver::new(logs.clone(), settings.started),
             kubernetes,
+            kubeconfig_wait: None,
             live: LiveUpdateDriver::new(logs.clone()),
             messages,
             events: Vec::new(),

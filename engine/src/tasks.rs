@@ -45,6 +45,8 @@ pub(crate) enum TaskKey {
     ListFiles(ResourceName),
     /// Follows the Docker engine.
     FollowDocker,
+    /// Waits for a kubeconfig.
+    AwaitKubeconfig,
     /// Follows the cluster of a context.
     FollowCluster(String),
     /// Reads the log of a container of a resource.
@@ -70,6 +72,7 @@ impl TaskKey {
             Self::SyncAhead(it) => ("sync-ahead", it),
             Self::ListFiles(it) => ("list-files", it),
             Self::FollowDocker => ("follow-docker", ""),
+            Self::AwaitKubeconfig => ("await-kubeconfig", ""),
             Self::FollowCluster(it) => ("follow-cluster", it),
             Self::ReadLog(it) => ("read-log", it),
             Self::Delete(it) => ("delete", it),

@@ -14,6 +14,9 @@ use crate::{
     world::{Action, World},
 };
 
+/// What to do without a kubeconfig.
+const KUBECONFIG_WAY_OUT: &str = "Start a cluster (for example with `kind create cluster`); its kubeconfig is used as soon as it is there.";
+
 /// What is known of the cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
@@ -26,6 +29,8 @@ pub struct Cluster {
     /// The last answer to an attempt to connect, and when that was.
     connection: Option<(Connection, Time)>,
     error: Option<String>,
+    /// The error for people, if there are better words.
+    help: Option<String>,
 }
 
 /// A cluster that is pinned.
@@ -85,6 +90,8 @@ pub enum ClusterEvent {
     NotFound {
         /// Why.
         problem: String,
+        /// The same for people, with where it was looked for.
+        help: Option<String>,
     },
     /// It answers.
     Connected(Box<Connection>),
@@ -111,6 +118,13 @@ impl Cluster {
     #[must_use]
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
+    }
+
+    /// Why the cluster cannot be used, in the words that say most.
+    #[must_use]
+    pub fn problem(&self) -> Option<&str> {
+        let error = self.error.as_deref()?;
+        Some(self.help.as_deref().unwrap_or(error))
     }
 
     /// What is known of the cluster that answered last, and when that was.
@@ -163,9 +177,16 @@ impl World {
             ClusterEvent::Found { context, kubeconfig } => {
                 self.cluster_found(Pin { context, kubeconfig });
             }
-            ClusterEvent::NotFound { problem: error } | ClusterEvent::Unreachable { error } => {
-                self.cluster_lost(not_connected(&error));
+            ClusterEvent::NotFound { problem, help } => {
+                let is_news = self.cluster.help != help;
+                self.cluster_lost(not_connected(&problem));
+                if let Some(help) = help.as_ref().filter(|_| is_news) {
+                    let text = format!("There is {help}. {KUBECONFIG_WAY_OUT}");
+                    self.log_cluster(LineKind::Info, text);
+                }
+                self.cluster.help = help;
             }
+            ClusterEvent::Unreachable { error } => self.cluster_lost(not_connected(&error)),
             ClusterEvent::Connected(connection) => {
                 self.cluster.connection = Some((*connection, now));
                 self.cluster.is_connected = true;
@@ -201,6 +222,7 @@ impl World {
             return;
         }
         cluster.pin = Some(pin);
+        cluster.help = None;
         (cluster.is_connected, cluster.is_replaced) = (false, false);
         self.effects.actions.push(Action::Kubernetes(KubernetesAction::Connect { is_again }));
     }

@@ -16,8 +16,10 @@ use engine_model::path::to_path;
 
 use super::{Drivers, Message};
 use crate::{
+    clock,
     deploy::{self, cluster_docker::ClusterDockerError, images::Images},
-    drivers::kubernetes::{BuilderParts, LinkParts, Report},
+    drivers::kubernetes::{BuilderParts, KubeconfigPlaces, LinkParts, PERIOD, Report},
+    tasks::TaskKey,
 };
 
 impl From<Report> for Message {
@@ -49,13 +51,37 @@ impl Drivers {
                  KUBERNETES_MASTER environment variable"
                     .to_owned()
             });
-            return self.emit(Event::Cluster(ClusterEvent::NotFound { problem }));
+            let looked = self.kubeconfig_places();
+            let says_so = !looked.has_any() && !engine_cli::is_tilt();
+            let help = says_so.then(|| looked.to_string());
+            self.await_kubeconfig(looked);
+            return self.emit(Event::Cluster(ClusterEvent::NotFound { problem, help }));
         };
+        self.kubeconfig_wait = None;
         let Ok(kubeconfig) = std::fs::read_to_string(to_path(&path)) else { return };
         let context = found.context.clone();
         let found = KubeCluster { path: Some(path), ..found.clone() };
         self.kubernetes.found = Some((found, kubeconfig.clone()));
         self.emit(Event::Cluster(ClusterEvent::Found { context, kubeconfig }));
+    }
+
+    /// Where a kubeconfig is looked for.
+    fn kubeconfig_places(&self) -> KubeconfigPlaces {
+        let variables = self.environment.variables.get();
+        let get = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
+        let (variable, home) = (get("KUBECONFIG"), get("HOME").unwrap_or_default());
+        KubeconfigPlaces::new(variable, home)
+    }
+
+    /// Loads the main Tiltfile again when a kubeconfig appears or changes: which cluster may be used depends on it.
+    fn await_kubeconfig(&mut self, places: KubeconfigPlaces) {
+        let work = places.changed(PERIOD);
+        let task = self.tasks.spawn(TaskKey::AwaitKubeconfig, work, |changed| {
+            let Ok(path) = changed else { return Message::Done };
+            let (tiltfile, files) = (MAIN.into(), vec![path.as_str().into()]);
+            Event::ConfigFilesChanged { tiltfile, files, at: clock::now() }.into()
+        });
+        self.kubeconfig_wait = self.tasks.guard(task);
     }
 
     /// Does what the world asks for in the cluster.

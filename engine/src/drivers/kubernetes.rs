@@ -3,6 +3,7 @@
 mod delete;
 mod follower;
 mod images;
+mod kubeconfig;
 mod link;
 mod logs;
 
@@ -33,6 +34,7 @@ use crate::{
 pub(crate) use delete::deleted;
 pub(crate) use follower::health;
 pub(crate) use images::BuilderParts;
+pub(crate) use kubeconfig::{KubeconfigPlaces, PERIOD};
 pub(crate) use link::LinkParts;
 use link::{Connected, Link};
 

@@ -414,9 +414,9 @@ fn of_cluster(world: &World, cluster: &str) -> (String, Option<String>) {
         let way_out = "start Docker; it is used as soon as it answers";
         return (format!("waiting for Docker{says}"), Some(way_out.to_owned()));
     }
-    let error = world.cluster().error().map(last_line);
-    let says = error.map_or(String::new(), |it| format!(": {it}"));
-    let way_out = "start a cluster or set KUBECONFIG; it is used as soon as it answers";
+    let problem = world.cluster().problem().map(last_line);
+    let says = problem.map_or(String::new(), |it| format!(": {it}"));
+    let way_out = "start a cluster; it is used as soon as it answers";
     (format!("waiting for Kubernetes{says}"), Some(way_out.to_owned()))
 }
 

@@ -402,7 +402,7 @@ fn what_is_deployed_needs_a_cluster_that_answers() {
         let mut world = waiting(notation, CiLimits::default());
         world.step(Time(0), Event::Docker(DockerEvent::Lost { error: "refused".to_owned() }));
         let problem = "gone".to_owned();
-        world.step(Time(0), Event::Cluster(ClusterEvent::NotFound { problem }));
+        world.step(Time(0), Event::Cluster(ClusterEvent::NotFound { problem, help: None }));
         let verdict = world.judge(Time(0));
         let error = match verdict {
             Verdict::Failure(error) => Some(error),

@@ -37,7 +37,7 @@ pub(super) fn event(command: &str, words: &[&str], update: Option<UpdateId>) -> 
     let text = || first.to_owned();
     let cluster = match command {
         "cluster" => ClusterEvent::Found { context: "kind".to_owned(), kubeconfig: text() },
-        "no-cluster" => ClusterEvent::NotFound { problem: "no kubeconfig".to_owned() },
+        "no-cluster" => ClusterEvent::NotFound { problem: "no kubeconfig".to_owned(), help: None },
         "connect" => ClusterEvent::Connected(Box::new(Connection {
             default_namespace: "ns".to_owned(),
             ..Connection::default()
