@@ -182,7 +182,10 @@ pub fn call_position(eval: &Evaluator<'_, '_, '_>) -> Option<Frame> {
 pub fn definition(eval: &Evaluator<'_, '_, '_>, function: Value<'_>) -> Option<Frame> {
     let name = super::value::callable_name(function);
     let path = call_position(eval).and_then(|it| it.path);
-    interpreter(eval).ok()?.find_def(&name, path.as_deref(), |_| true).map(|(_, frame, _)| frame)
+    interpreter(eval)
+        .ok()?
+        .find_def(&name, path.as_deref(), |it| it.source, |_| true)
+        .map(|it| it.1)
 }
 
 /// The calls that led to the one that is running a builtin, outermost first.
@@ -371,11 +374,12 @@ impl Interpreter {
         self.last_load.borrow().clone()
     }
 
-    /// The definition of a function, in the given file if it is there, with its place as a frame.
+    /// The definition of a function, in the given file if it is there, with one of its places as a frame.
     pub(crate) fn find_def(
         &self,
         name: &str,
         path: Option<&str>,
+        place: fn(&DefInfo) -> u32,
         mut fits: impl FnMut(&DefInfo) -> bool,
     ) -> Option<(String, Frame, DefInfo)> {
         let files = self.files.borrow();
@@ -384,7 +388,7 @@ impl Interpreter {
         for (file, prepared) in candidates {
             let mut defs = prepared.info.defs.iter().filter(|def| def.name == name);
             if let Some(def) = defs.find(|def| fits(def)) {
-                let (line, col) = prepared.map.line_col(def.entry);
+                let (line, col) = prepared.map.line_col(place(def));
                 let function = name.to_owned();
                 let frame = Frame { path: Some(file.clone()), line, col, function };
                 return Some((file.clone(), frame, def.clone()));

@@ -112,7 +112,7 @@ pub(crate) fn translate(interpreter: &Interpreter, error: &starlark::Error) -> E
         trace.at_current_site(SiteKind::Binary);
     }
     if let Some(callee) = native.and_then(|native| native.callee()) {
-        let def = interpreter.find_def(callee, None, |_| true);
+        let def = interpreter.find_def(callee, None, |it| it.entry, |_| true);
         trace.enter_callee(callee, def.as_ref());
     } else if let (ErrorKind::Function(_), None) = (error.kind(), &trace.builtin) {
         message = trace.binding_error(&message);
@@ -189,19 +189,25 @@ impl Trace<'_> {
         let Some(caller) = self.done.pop() else { return crate_message.to_owned() };
         let call = self.call_of(&caller);
         let mut found = None;
-        let def = self.interpreter.find_def(&name, caller.path.as_deref(), |def| {
-            let Some(mut given) = call.clone() else { return true };
-            given.complete(&self.interpreter.last_spread(), &def.params, crate_message);
-            match given.mismatch(&name, &def.params) {
-                Some(complaint) => {
-                    found = Some(complaint);
-                    true
+        let def = self.interpreter.find_def(
+            &name,
+            caller.path.as_deref(),
+            |it| it.entry,
+            |def| {
+                let Some(mut given) = call.clone() else { return true };
+                given.complete(&self.interpreter.last_spread(), &def.params, crate_message);
+                match given.mismatch(&name, &def.params) {
+                    Some(complaint) => {
+                        found = Some(complaint);
+                        true
+                    }
+                    None => false,
                 }
-                None => false,
-            }
+            },
+        );
+        let def = def.or_else(|| {
+            self.interpreter.find_def(&name, caller.path.as_deref(), |it| it.entry, |_| true)
         });
-        let def =
-            def.or_else(|| self.interpreter.find_def(&name, caller.path.as_deref(), |_| true));
         let complaint =
             found.or_else(|| call::describe(&name, crate_message, def.as_ref().map(|def| &def.2)));
         self.current = caller;

@@ -52,6 +52,15 @@ fn an_attribute_that_an_object_id_lacks_is_missed_in_the_words_of_tilt() {
 }
 
 #[test]
+fn names_of_workloads_fail_where_their_function_is_defined() {
+    for body in ["return id.nam", "x = id.name\n    return id.nam", "return 1 // 0", "pass"] {
+        let define = format!("def f(id):\n    {body}\nworkload_to_resource_function(f)\n");
+        let found = outcome(&format!("{WEB}{define}"));
+        assert!(found.contains("/Tiltfile:8:1: error applying"), "{body}: {found}");
+    }
+}
+
+#[test]
 fn methods_of_values_print_their_receiver_and_functions_of_modules_do_not() {
     for (value, printed) in [
         ("os.environ.get", "<built-in method get of environ value>"),
