@@ -79,6 +79,18 @@ for i in range(5000):
 """,
 }
 
+LOOPS = {
+    "Tiltfile": """\
+def name(i):
+    return '%s-%d' % ('name', i)
+for i in range(100000):
+    name(i)
+n = 0
+for i in range(300000):
+    n = n + i % 7
+""",
+}
+
 CALLS = {"Tiltfile": "for i in range(300):\n    local('true')\n"}
 
 HELM = {
@@ -95,6 +107,7 @@ PROJECTS = [
     ("small Tiltfile", SMALL, False),
     ("1,000 Deployments and Services", YAML, False),
     ("5,000 local_resource calls", LOCAL, False),
+    ("100,000 calls and 300,000 rounds of a loop", LOOPS, False),
     ("300 local() calls", CALLS, False),
     ("helm(), first time", HELM, True),
     ("helm(), again", HELM, False),
