@@ -491,35 +491,3 @@ fn ulimit(value: &Value) -> Result<Value, String> {
         other => Err(format!("unexpected value type {} for ulimit", other.type_name())),
     }
 }
-#[test]
-fn zz_dump() {
-    fn kind(k: &Kind) -> String {
-        match k {
-            Kind::Struct(n) => format!("Struct({})", sh(shape(n))),
-            Kind::Pointer(n) => format!("Pointer({})", sh(shape(n))),
-            Kind::List(k) => format!("List({})", kind(k)),
-            Kind::Named(k) => format!("Named({})", kind(k)),
-            Kind::Uint16 => "Unsigned(\"uint16\")".into(),
-            Kind::Uint32 => "Unsigned(\"uint32\")".into(),
-            Kind::Uint64 => "Unsigned(\"uint64\")".into(),
-            k => format!("{k:?}"),
-        }
-    }
-    fn sh(s: &Shape) -> String {
-        format!(
-            "Shape {{ fields: [{}], extensible: {} }}",
-            s.fields
-                .iter()
-                .map(|f| format!(
-                    "Field {{ name: {:?}, kind: {}, always: {} }}",
-                    f.name,
-                    kind(&f.kind),
-                    f.always
-                ))
-                .collect::<Vec<_>>()
-                .join(", "),
-            s.extensible
-        )
-    }
-    std::fs::write("/tmp/shapes.new", sh(shape("project"))).unwrap();
-}

@@ -362,10 +362,3 @@ fn fill(default: Default, value: &mut Value, path: &TreePath) -> Result<(), Comp
     }
     Ok(())
 }
-#[test]
-fn zz_dump() {
-    let mut s = String::new();
-    FORMS.dump("FORMS", &mut s);
-    DEFAULTS.dump("DEFAULTS", &mut s);
-    std::fs::write("/tmp/canonical.new", s).unwrap();
-}

@@ -118,9 +118,3 @@ pub(super) fn parse_bool(text: &str) -> Result<bool, String> {
         _ => Err(format!("invalid boolean: {text}")),
     }
 }
-#[test]
-fn zz_dump() {
-    let mut s = String::new();
-    CASTS.dump("CASTS", &mut s);
-    std::fs::write("/tmp/interpolate.new", s).unwrap();
-}

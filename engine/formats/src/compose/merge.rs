@@ -210,9 +210,3 @@ fn merge_ipam(base: Value, over: Value, path: &mut TreePath) -> Result<Value, Co
     }
     Ok(Value::Seq(pools))
 }
-#[test]
-fn zz_dump() {
-    let mut s = String::new();
-    RULES.dump("RULES", &mut s);
-    std::fs::write("/tmp/merge.new", s).unwrap();
-}

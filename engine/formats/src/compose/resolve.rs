@@ -252,10 +252,3 @@ fn check_file_object(value: &Value, path: &TreePath, keys: &[&str]) -> Result<()
         ))),
     }
 }
-#[test]
-fn zz_dump() {
-    let mut s = String::new();
-    RESOLVERS.dump("RESOLVERS", &mut s);
-    CHECKS.dump("CHECKS", &mut s);
-    std::fs::write("/tmp/resolve.new", s).unwrap();
-}

@@ -347,7 +347,3 @@ fn single_quote(text: &str) -> String {
 fn join_quoted(texts: &[&str]) -> String {
     texts.iter().map(|text| single_quote(text)).collect::<Vec<_>>().join(", ")
 }
-#[test]
-fn zz_dump() {
-    std::fs::write("/tmp/rules.new", format!("{:#?}", *rules::FILE)).unwrap();
-}

@@ -89,11 +89,3 @@ impl<T: Copy + Deserialize<'static>> Places<T> {
         self.0.iter().find(|(pattern, _)| fits(pattern)).map(|(_, what)| *what)
     }
 }
-impl<T: std::fmt::Debug> Places<T> {
-    #[cfg(test)]
-    pub(super) fn dump(&self, t: &str, s: &mut String) {
-        for (p, k) in &self.0 {
-            s.push_str(&format!("{t} {} {k:?}\n", p.join(".")));
-        }
-    }
-}

@@ -106,9 +106,3 @@ fn port_key(map: &Map) -> Option<String> {
     let (host, published) = (part("host_ip", "0.0.0.0"), part("published", "<nil>"));
     Some(format!("{host}:{published}:{target}/{}", part("protocol", "tcp")))
 }
-#[test]
-fn zz_dump() {
-    let mut s = String::new();
-    INDEXES.dump("INDEXES", &mut s);
-    std::fs::write("/tmp/unique.new", s).unwrap();
-}
