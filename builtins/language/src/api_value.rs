@@ -3,16 +3,17 @@
 
 use std::fmt;
 
-use starlark::any::ProvidesStaticType;
-use starlark::collections::StarlarkHasher;
-use starlark::values::Demand;
-use starlark::values::Heap;
-use starlark::values::Value;
+use starlark::{
+    any::ProvidesStaticType,
+    collections::StarlarkHasher,
+    values::{Demand, Heap, Value},
+};
 
-use super::attrs::OwnAttributes;
-use super::crate_words::NOT_HASHABLE;
-use super::crate_words::VALUE_OF_TYPE;
-use super::structs::StructConstructor;
+use super::{
+    attrs::OwnAttributes,
+    crate_words::{NOT_HASHABLE, VALUE_OF_TYPE},
+    structs::StructConstructor,
+};
 
 /// A type of an API, whose values do not change and contain no other values.
 pub trait ApiValue: fmt::Debug + fmt::Display + Send + Sync + Sized + 'static {

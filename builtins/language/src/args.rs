@@ -9,27 +9,22 @@
 
 use std::borrow::Cow;
 
-use engine_formats::golang::quote::quote;
-use engine_formats::golang::spell::nearest;
-use starlark::eval::Arguments;
-use starlark::eval::Evaluator;
-use starlark::values::Heap;
-use starlark::values::StringValue;
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::dict::DictRef;
-use starlark::values::float::StarlarkFloat;
-use starlark::values::list::ListRef;
+use engine_formats::golang::{quote::quote, spell::nearest};
+use starlark::{
+    eval::{Arguments, Evaluator},
+    values::{
+        Heap, StringValue, Value, ValueLike, dict::DictRef, float::StarlarkFloat, list::ListRef,
+    },
+};
 
-use super::crate_words::REPEATED_ARGUMENT;
-use super::error::Complaint;
-use super::error::Mistake;
-use super::error::Site;
-use super::error::raise;
-use super::number::Int;
-use super::rewrite::unmangle;
-use super::value;
-use super::value::type_name;
+use super::{
+    crate_words::REPEATED_ARGUMENT,
+    error::{Complaint, Mistake, Site, raise},
+    number::Int,
+    rewrite::unmangle,
+    value,
+    value::type_name,
+};
 
 /// The arguments of one call.
 pub struct Args<'v> {

@@ -1,19 +1,18 @@
 //! Decides what `value.name` is, and what is said when there is no such attribute.
 
-use engine_formats::golang::quote::quote;
-use engine_formats::golang::spell::nearest;
-use starlark::any::ProvidesStaticType;
-use starlark::values::Heap;
-use starlark::values::Value;
+use engine_formats::golang::{quote::quote, spell::nearest};
+use starlark::{
+    any::ProvidesStaticType,
+    values::{Heap, Value},
+};
 
-use super::error::Complaint;
-use super::error::Site;
-use super::error::raise_at;
-use super::methods;
-use super::native::BoundMethod;
-use super::structs::StructConstructor;
-use super::structs::StructRef;
-use super::value::type_name;
+use super::{
+    error::{Complaint, Site, raise_at},
+    methods,
+    native::BoundMethod,
+    structs::{StructConstructor, StructRef},
+    value::type_name,
+};
 
 /// The name that Go has for the type of a value, which it provides if Tilt looks for its attributes
 /// itself and says in words of its own that there is none.

@@ -3,16 +3,12 @@
 use std::fmt;
 
 use allocative::Allocative;
-use starlark::any::ProvidesStaticType;
-use starlark::eval::Arguments;
-use starlark::eval::Evaluator;
-use starlark::starlark_simple_value;
-use starlark::values::NoSerialize;
-use starlark::values::StarlarkPagablePanic;
-use starlark::values::StarlarkValue;
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::starlark_value;
+use starlark::{
+    any::ProvidesStaticType,
+    eval::{Arguments, Evaluator},
+    starlark_simple_value,
+    values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value},
+};
 
 use super::args::Args;
 

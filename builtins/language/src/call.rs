@@ -2,27 +2,24 @@
 //! and how Rust calls such functions.
 
 use engine_formats::golang::quote::quote;
-use starlark::eval::Evaluator;
-use starlark::values::Value;
-use starlark::values::dict::AllocDict;
-use starlark::values::dict::DictRef;
+use starlark::{
+    eval::Evaluator,
+    values::{
+        Value,
+        dict::{AllocDict, DictRef},
+    },
+};
 
-use super::args::Args;
-use super::crate_words as words;
-use super::error::Complaint;
-use super::error::Mistake;
-use super::error::Site;
-use super::error::raise;
-use super::error::raise_at;
-use super::exec;
-use super::memory;
-use super::native::HelperFn;
-use super::rewrite::DefInfo;
-use super::rewrite::ParamInfo;
-use super::rewrite::ParamKind;
-use super::rewrite::mangle;
-use super::value;
-use super::value::type_name;
+use super::{
+    args::Args,
+    crate_words as words,
+    error::{Complaint, Mistake, Site, raise, raise_at},
+    exec, memory,
+    native::HelperFn,
+    rewrite::{DefInfo, ParamInfo, ParamKind, mangle},
+    value,
+    value::type_name,
+};
 
 /// Calls a function or builtin.
 pub fn call<'v>(

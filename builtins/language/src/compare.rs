@@ -2,19 +2,16 @@
 
 use std::cmp::Ordering;
 
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::bytes::StarlarkBytes;
-use starlark::values::dict::DictRef;
-use starlark::values::list::ListRef;
-use starlark::values::tuple::TupleRef;
+use starlark::values::{
+    Value, ValueLike, bytes::StarlarkBytes, dict::DictRef, list::ListRef, tuple::TupleRef,
+};
 
-use super::number::Num;
-use super::number::compare_floats;
-use super::set::SetRef;
-use super::structs::StructRef;
-use super::value::hashed;
-use super::value::type_name;
+use super::{
+    number::{Num, compare_floats},
+    set::SetRef,
+    structs::StructRef,
+    value::{hashed, type_name},
+};
 
 /// Values nested deeper than this cannot be compared.
 const MAX_DEPTH: u32 = 10;

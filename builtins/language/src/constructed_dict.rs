@@ -3,32 +3,23 @@
 use std::fmt;
 
 use allocative::Allocative;
-use starlark::any::ProvidesStaticType;
-use starlark::coerce::Coerce;
-use starlark::starlark_complex_value;
-use starlark::values::Demand;
-use starlark::values::Freeze;
-use starlark::values::Heap;
-use starlark::values::NoSerialize;
-use starlark::values::StarlarkPagablePanic;
-use starlark::values::StarlarkValue;
-use starlark::values::Trace;
-use starlark::values::Value;
-use starlark::values::ValueLifetimeless;
-use starlark::values::ValueLike;
-use starlark::values::dict::DictRef;
-use starlark::values::starlark_value;
+use starlark::{
+    any::ProvidesStaticType,
+    coerce::Coerce,
+    starlark_complex_value,
+    values::{
+        Demand, Freeze, Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Trace, Value,
+        ValueLifetimeless, ValueLike, dict::DictRef, starlark_value,
+    },
+};
 
-use super::api_value::GoType;
-use super::attrs;
-use super::error::Complaint;
-use super::error::Mistake;
-use super::error::Site;
-use super::error::raise;
-use super::error::raise_at;
-use super::native::native;
-use super::value::repr;
-use super::value::type_name;
+use super::{
+    api_value::GoType,
+    attrs,
+    error::{Complaint, Mistake, Site, raise, raise_at},
+    native::native,
+    value::{repr, type_name},
+};
 
 /// A frozen dict with a constructor.
 #[derive(

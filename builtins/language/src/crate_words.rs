@@ -71,13 +71,14 @@ pub(crate) const CALL: &str = "call()";
 mod tests {
     use std::collections::HashMap;
 
-    use starlark::environment::{FrozenModule, GlobalsBuilder, Module};
-    use starlark::eval::{Evaluator, ReturnFileLoader};
-    use starlark::syntax::{AstModule, Dialect};
+    use starlark::{
+        environment::{FrozenModule, GlobalsBuilder, Module},
+        eval::{Evaluator, ReturnFileLoader},
+        syntax::{AstModule, Dialect},
+    };
 
     use super::*;
-    use crate::error::message_of;
-    use crate::native::Helper;
+    use crate::{error::message_of, native::Helper};
 
     /// The error that the crate itself raises for a program.
     fn error_of(program: &str) -> starlark::Error {

@@ -3,16 +3,12 @@
 use std::fmt;
 
 use allocative::Allocative;
-use engine_formats::golang::quote::quote;
-use engine_formats::golang::quote::quote_bytes;
-use starlark::any::ProvidesStaticType;
-use starlark::starlark_simple_value;
-use starlark::values::Heap;
-use starlark::values::NoSerialize;
-use starlark::values::StarlarkPagablePanic;
-use starlark::values::StarlarkValue;
-use starlark::values::Value;
-use starlark::values::starlark_value;
+use engine_formats::golang::quote::{quote, quote_bytes};
+use starlark::{
+    any::ProvidesStaticType,
+    starlark_simple_value,
+    values::{Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value},
+};
 
 use super::index::byte_slice;
 

@@ -1,9 +1,7 @@
 //! Decides how failures look: what a builtin raises, what it may carry along, and the traceback
 //! a user reads, in the words and the shape of the reference interpreter.
 
-use std::any::Any;
-use std::fmt;
-use std::sync::Arc;
+use std::{any::Any, fmt, sync::Arc};
 
 use starlark::ErrorKind;
 

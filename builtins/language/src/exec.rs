@@ -1,42 +1,32 @@
 //! Decides how files run: one interpreter for a whole evaluation, one module per file, frozen when
 //! the file has run.
 
-use std::any::Any;
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::panic::AssertUnwindSafe;
-use std::rc::Rc;
-use std::sync::LazyLock;
-use std::time::Duration;
+use std::{
+    any::Any,
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    panic::AssertUnwindSafe,
+    rc::Rc,
+    sync::LazyLock,
+    time::Duration,
+};
 
-use starlark::any::ProvidesStaticType;
-use starlark::environment::FrozenModule;
-use starlark::environment::Globals;
-use starlark::environment::Module;
-use starlark::eval::Evaluator;
-use starlark::eval::FileLoader;
-use starlark::syntax::AstModule;
-use starlark::syntax::Dialect;
-use starlark::syntax::DialectTypes;
-use starlark::values::Heap;
-use starlark::values::OwnedFrozenValue;
-use starlark::values::Value;
-use starlark::values::dict::AllocDict;
+use starlark::{
+    any::ProvidesStaticType,
+    environment::{FrozenModule, Globals, Module},
+    eval::{Evaluator, FileLoader},
+    syntax::{AstModule, Dialect, DialectTypes},
+    values::{Heap, OwnedFrozenValue, Value, dict::AllocDict},
+};
 
-use super::call::Spread;
-use super::error::EvalError;
-use super::error::Frame;
-use super::error::Site;
-use super::error::raise;
-use super::memory;
-use super::ops;
-use super::rewrite::DefInfo;
-use super::rewrite::Prepared;
-use super::rewrite::mangle;
-use super::rewrite::prepare;
-use super::stack;
-use super::translate::translate;
+use super::{
+    call::Spread,
+    error::{EvalError, Frame, Site, raise},
+    memory, ops,
+    rewrite::{DefInfo, Prepared, mangle, prepare},
+    stack,
+    translate::translate,
+};
 
 /// How much a file may use.
 #[derive(Debug, Clone)]

@@ -1,19 +1,13 @@
 //! Decides what `%` and `str.format` make of their arguments.
 
 use engine_formats::golang::quote::quote;
-use starlark::values::Heap;
-use starlark::values::Value;
-use starlark::values::dict::DictRef;
-use starlark::values::tuple::TupleRef;
+use starlark::values::{Heap, Value, dict::DictRef, tuple::TupleRef};
 
-use super::memory;
-use super::number::Int;
-use super::number::Num;
-use super::number::format_float;
-use super::value::passes_for_dict;
-use super::value::type_name;
-use super::value::write_repr;
-use super::value::write_str;
+use super::{
+    memory,
+    number::{Int, Num, format_float},
+    value::{passes_for_dict, type_name, write_repr, write_str},
+};
 
 /// `format % operand`.
 pub(crate) fn interpolate<'v>(

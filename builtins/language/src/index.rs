@@ -5,32 +5,25 @@
 
 use std::borrow::Cow;
 
-use starlark::eval::Arguments;
-use starlark::eval::Evaluator;
-use starlark::values::Heap;
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::bytes::StarlarkBytes;
-use starlark::values::dict::DictRef;
-use starlark::values::list::AllocList;
-use starlark::values::list::ListRef;
-use starlark::values::tuple::AllocTuple;
-use starlark::values::tuple::TupleRef;
+use starlark::{
+    eval::{Arguments, Evaluator},
+    values::{
+        Heap, Value, ValueLike,
+        bytes::StarlarkBytes,
+        dict::DictRef,
+        list::{AllocList, ListRef},
+        tuple::{AllocTuple, TupleRef},
+    },
+};
 
-use super::elems::Elems;
-use super::error::Site;
-use super::error::message_of;
-use super::error::raise_at;
-use super::native::HelperFn;
-use super::ops::augmented;
-use super::ops::insert_into;
-use super::range::Range;
-use super::value::as_i32;
-use super::value::decode_utf8;
-use super::value::hashed;
-use super::value::length;
-use super::value::repr;
-use super::value::type_name;
+use super::{
+    elems::Elems,
+    error::{Site, message_of, raise_at},
+    native::HelperFn,
+    ops::{augmented, insert_into},
+    range::Range,
+    value::{as_i32, decode_utf8, hashed, length, repr, type_name},
+};
 
 /// What rewritten text calls for index and slice expressions.
 pub(crate) const HELPERS: &[(&str, HelperFn)] = &[

@@ -55,79 +55,42 @@ mod universe;
 mod value;
 
 // What an API needs of the crate, and no more.
-pub use starlark::Error as RaisedError;
-pub use starlark::Result as EvalResult;
-pub use starlark::collections::StarlarkHasher as ValueHasher;
-pub use starlark::environment::Globals;
-pub use starlark::environment::GlobalsBuilder;
-pub use starlark::eval::Evaluator;
-pub use starlark::values::FrozenValue;
-pub use starlark::values::Heap;
-pub use starlark::values::OwnedFrozenValue;
-pub use starlark::values::Value;
-pub use starlark::values::ValueLike;
-pub use starlark::values::dict::AllocDict;
-pub use starlark::values::dict::DictRef;
-pub use starlark::values::float::StarlarkFloat;
-pub use starlark::values::list::AllocList;
-pub use starlark::values::list::ListRef;
-pub use starlark::values::tuple::AllocTuple;
-pub use starlark::values::tuple::TupleRef;
-
-pub use api_value::ApiMapping;
-pub use api_value::ApiValue;
-pub use api_value::own_go_type;
-pub use args::Args;
-pub use args::FromArg;
-pub use args::Mismatch;
-pub use bound_native::BoundNative;
-pub use bound_native::MethodFn;
+pub use api_value::{ApiMapping, ApiValue, own_go_type};
+pub use args::{Args, FromArg, Mismatch};
+pub use bound_native::{BoundNative, MethodFn};
 pub use call::call;
 pub use constructed_dict::ConstructedDict;
-pub use error::Complaint;
-pub use error::EvalError;
-pub use error::Frame;
-pub use error::Mistake;
-pub use error::NativeError;
-pub use error::Site;
-pub use error::message_of;
-pub use error::payload_of;
-pub use error::raise;
-pub use error::raise_at;
-pub use error::raise_with_payload;
-pub use exec::Embedder;
-pub use exec::Interpreter;
-pub use exec::Limits;
-pub use exec::Loaded;
-pub use exec::call_position;
-pub use exec::call_stack;
-pub use exec::definition;
-pub use exec::embedder;
-pub use exec::interpreter;
+pub use error::{
+    Complaint, EvalError, Frame, Mistake, NativeError, Site, message_of, payload_of, raise,
+    raise_at, raise_with_payload,
+};
+pub use exec::{
+    Embedder, Interpreter, Limits, Loaded, call_position, call_stack, definition, embedder,
+    interpreter,
+};
 pub use methods::method_names;
-pub use native::BuiltinsExt;
-pub use native::FrozenModuleValue;
-pub use native::ModuleValue;
-pub use native::Native;
-pub use native::NativeFn;
-pub use native::native;
+use native::{Helper, HelperFn, MethodCall};
+pub use native::{BuiltinsExt, FrozenModuleValue, ModuleValue, Native, NativeFn, native};
 pub use number::Int;
 pub use stack::on_large_stack;
-pub use structs::Struct;
-pub use structs::StructRef;
+pub use starlark::{
+    Error as RaisedError, Result as EvalResult,
+    collections::StarlarkHasher as ValueHasher,
+    environment::{Globals, GlobalsBuilder},
+    eval::Evaluator,
+    values::{
+        FrozenValue, Heap, OwnedFrozenValue, Value, ValueLike,
+        dict::{AllocDict, DictRef},
+        float::StarlarkFloat,
+        list::{AllocList, ListRef},
+        tuple::{AllocTuple, TupleRef},
+    },
+};
+pub use structs::{Struct, StructRef};
 pub use universe::print_text;
-pub use value::callable_name;
-pub use value::decode_utf8;
-pub use value::elements;
-pub use value::is_callable;
-pub use value::n_params;
-pub use value::repr;
-pub use value::to_str;
-pub use value::type_name;
-
-use native::Helper;
-use native::HelperFn;
-use native::MethodCall;
+pub use value::{
+    callable_name, decode_utf8, elements, is_callable, n_params, repr, to_str, type_name,
+};
 
 /// What the macros of this package expand to.
 #[doc(hidden)]

@@ -2,12 +2,13 @@
 
 use starlark::values::Value;
 
-use super::attrs;
-use super::error::Site;
-use super::error::raise_at;
-use super::native::HelperFn;
-use super::value;
-use super::value::type_name;
+use super::{
+    attrs,
+    error::{Site, raise_at},
+    native::HelperFn,
+    value,
+    value::type_name,
+};
 
 /// What rewritten text calls for loops, unpacking and attributes.
 pub(crate) const HELPERS: &[(&str, HelperFn)] = &[

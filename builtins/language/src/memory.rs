@@ -10,11 +10,11 @@ use std::cell::Cell;
 
 use starlark::values::Value;
 
-use super::crate_words::CANCELED;
-use super::error::Site;
-use super::error::native_error;
-use super::error::raise_at;
-use super::stack;
+use super::{
+    crate_words::CANCELED,
+    error::{Site, native_error, raise_at},
+    stack,
+};
 
 /// The environment variable that moves the limit.
 pub(super) const VARIABLE: &str = "ENGINE_MAX_HEAP_MB";

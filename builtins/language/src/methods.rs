@@ -1,14 +1,11 @@
 //! Decides which methods the built-in types have.
 
-use starlark::eval::Evaluator;
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::bytes::StarlarkBytes;
-use starlark::values::dict::DictRef;
-use starlark::values::list::ListRef;
+use starlark::{
+    eval::Evaluator,
+    values::{Value, ValueLike, bytes::StarlarkBytes, dict::DictRef, list::ListRef},
+};
 
-use super::args::Args;
-use super::set::SetRef;
+use super::{args::Args, set::SetRef};
 
 pub(crate) mod dict;
 pub(crate) mod list;

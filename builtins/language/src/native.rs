@@ -1,40 +1,30 @@
 //! Decides what a builtin is as a value: how it is called, printed and told apart from functions
 //! written in a Tiltfile.
 
-use std::fmt;
-use std::time::Instant;
+use std::{fmt, time::Instant};
 
 use allocative::Allocative;
 use engine_formats::golang::quote::quote;
-use starlark::any::ProvidesStaticType;
-use starlark::coerce::Coerce;
-use starlark::collections::StarlarkHasher;
-use starlark::environment::GlobalsBuilder;
-use starlark::eval::Arguments;
-use starlark::eval::Evaluator;
-use starlark::starlark_complex_value;
-use starlark::starlark_simple_value;
-use starlark::values::Freeze;
-use starlark::values::FrozenValue;
-use starlark::values::Heap;
-use starlark::values::NoSerialize;
-use starlark::values::StarlarkPagablePanic;
-use starlark::values::StarlarkValue;
-use starlark::values::Trace;
-use starlark::values::Value;
-use starlark::values::ValueLifetimeless;
-use starlark::values::ValueLike;
-use starlark::values::starlark_value;
+use starlark::{
+    any::ProvidesStaticType,
+    coerce::Coerce,
+    collections::StarlarkHasher,
+    environment::GlobalsBuilder,
+    eval::{Arguments, Evaluator},
+    starlark_complex_value, starlark_simple_value,
+    values::{
+        Freeze, FrozenValue, Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Trace, Value,
+        ValueLifetimeless, ValueLike, starlark_value,
+    },
+};
 
-use super::args::Args;
-use super::attrs;
-use super::error::Site;
-use super::error::raise_at;
-use super::exec;
-use super::memory;
-use super::methods;
-use super::value::repr;
-use super::value::type_name;
+use super::{
+    args::Args,
+    attrs,
+    error::{Site, raise_at},
+    exec, memory, methods,
+    value::{repr, type_name},
+};
 
 /// What a builtin or a method yields.
 pub(crate) type Outcome<'v> = starlark::Result<Value<'v>>;

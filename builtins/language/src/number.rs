@@ -3,16 +3,9 @@
 
 use std::cmp::Ordering;
 
-use num_bigint::BigInt;
-use num_bigint::Sign;
-use num_traits::FromPrimitive;
-use num_traits::Signed;
-use num_traits::ToPrimitive;
-use num_traits::Zero;
-use starlark::values::Heap;
-use starlark::values::UnpackValue;
-use starlark::values::Value;
-use starlark::values::float::StarlarkFloat;
+use num_bigint::{BigInt, Sign};
+use num_traits::{FromPrimitive, Signed, ToPrimitive, Zero};
+use starlark::values::{Heap, UnpackValue, Value, float::StarlarkFloat};
 
 /// An integer of any size.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,44 +1,29 @@
 //! Decides what the operators do to each pair of types.
 
-use starlark::collections::SmallMap;
-use starlark::eval::Arguments;
-use starlark::eval::Evaluator;
-use starlark::values::Heap;
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::bytes::StarlarkBytes;
-use starlark::values::dict::Dict;
-use starlark::values::dict::DictMut;
-use starlark::values::dict::DictRef;
-use starlark::values::list::AllocList;
-use starlark::values::list::ListRef;
-use starlark::values::tuple::AllocTuple;
-use starlark::values::tuple::TupleRef;
+use starlark::{
+    collections::SmallMap,
+    eval::{Arguments, Evaluator},
+    values::{
+        Heap, Value, ValueLike,
+        bytes::StarlarkBytes,
+        dict::{Dict, DictMut, DictRef},
+        list::{AllocList, ListRef},
+        tuple::{AllocTuple, TupleRef},
+    },
+};
 
-use super::compare::Comparison;
-use super::compare::compare;
-use super::compare::equal;
-use super::compare::in_dict;
-use super::error::Complaint;
-use super::error::Mistake;
-use super::error::Site;
-use super::error::raise_at;
-use super::format;
-use super::memory;
-use super::methods::list;
-use super::native::HelperFn;
-use super::number::Int;
-use super::number::Num;
-use super::number::float_mod;
-use super::range::Range;
-use super::set::Set;
-use super::set::SetRef;
-use super::structs::StructRef;
-use super::value::as_i32;
-use super::value::elements;
-use super::value::hashed;
-use super::value::is_iterable;
-use super::value::type_name;
+use super::{
+    compare::{Comparison, compare, equal, in_dict},
+    error::{Complaint, Mistake, Site, raise_at},
+    format, memory,
+    methods::list,
+    native::HelperFn,
+    number::{Int, Num, float_mod},
+    range::Range,
+    set::{Set, SetRef},
+    structs::StructRef,
+    value::{as_i32, elements, hashed, is_iterable, type_name},
+};
 
 /// Sequences may not be repeated to this length or beyond.
 const MAX_REPEAT: u64 = 1 << 30;

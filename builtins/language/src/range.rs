@@ -5,14 +5,11 @@
 use std::fmt;
 
 use allocative::Allocative;
-use starlark::any::ProvidesStaticType;
-use starlark::starlark_simple_value;
-use starlark::values::Heap;
-use starlark::values::NoSerialize;
-use starlark::values::StarlarkPagablePanic;
-use starlark::values::StarlarkValue;
-use starlark::values::Value;
-use starlark::values::starlark_value;
+use starlark::{
+    any::ProvidesStaticType,
+    starlark_simple_value,
+    values::{Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value},
+};
 
 /// An immutable sequence of integers.
 #[derive(Debug, Clone, Copy, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]

@@ -15,10 +15,10 @@ use std::collections::HashSet;
 
 pub use info::{CallInfo, DefInfo, FileInfo, ParamInfo, ParamKind, SiteKind};
 pub use names::{METHODS, mangle, unmangle};
+use output::Output;
 
 use super::source_map::SourceMap;
 use crate::syntax::{self, Checked, SyntaxError};
-use output::Output;
 
 /// A file ready for the crate's parser.
 #[derive(Debug)]

@@ -1,27 +1,21 @@
 //! Decides what sets are: insertion order, the first element popped first, no change while a
 //! loop runs over them.
 
-use std::cell::Cell;
-use std::cell::RefCell;
-use std::fmt;
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+};
 
 use allocative::Allocative;
-use starlark::any::ProvidesStaticType;
-use starlark::collections::Hashed;
-use starlark::collections::SmallSet;
-use starlark::starlark_complex_values;
-use starlark::values::Freeze;
-use starlark::values::FreezeResult;
-use starlark::values::Freezer;
-use starlark::values::FrozenValue;
-use starlark::values::Heap;
-use starlark::values::NoSerialize;
-use starlark::values::StarlarkPagablePanic;
-use starlark::values::StarlarkValue;
-use starlark::values::Trace;
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::starlark_value;
+use starlark::{
+    any::ProvidesStaticType,
+    collections::{Hashed, SmallSet},
+    starlark_complex_values,
+    values::{
+        Freeze, FreezeResult, Freezer, FrozenValue, Heap, NoSerialize, StarlarkPagablePanic,
+        StarlarkValue, Trace, Value, ValueLike, starlark_value,
+    },
+};
 
 use super::value;
 

@@ -1,9 +1,10 @@
 //! Decides how deep calls may nest: evaluation runs on a thread of its own, whose stack is as
 //! large as the limit needs, and files that run within files share what is left of it.
 
-use std::cell::Cell;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::{
+    cell::Cell,
+    sync::{Mutex, PoisonError},
+};
 
 /// The environment variable that moves the limit.
 pub(super) const VARIABLE: &str = "ENGINE_MAX_CALL_DEPTH";

@@ -4,25 +4,19 @@ use std::fmt;
 
 use allocative::Allocative;
 use engine_formats::golang::quote::quote;
-use starlark::any::ProvidesStaticType;
-use starlark::coerce::Coerce;
-use starlark::collections::StarlarkHasher;
-use starlark::eval::Evaluator;
-use starlark::starlark_complex_value;
-use starlark::values::Freeze;
-use starlark::values::Heap;
-use starlark::values::NoSerialize;
-use starlark::values::StarlarkPagablePanic;
-use starlark::values::StarlarkValue;
-use starlark::values::Trace;
-use starlark::values::Value;
-use starlark::values::ValueLifetimeless;
-use starlark::values::ValueLike;
-use starlark::values::starlark_value;
+use starlark::{
+    any::ProvidesStaticType,
+    coerce::Coerce,
+    collections::StarlarkHasher,
+    eval::Evaluator,
+    starlark_complex_value,
+    values::{
+        Freeze, Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Trace, Value,
+        ValueLifetimeless, ValueLike, starlark_value,
+    },
+};
 
-use super::args::Args;
-use super::error::raise;
-use super::native::ModuleValue;
+use super::{args::Args, error::raise, native::ModuleValue};
 
 /// The constructor of a value that is no [`Struct`] but passes for one, which it provides so that
 /// its errors are worded like those of a struct.

@@ -19,11 +19,10 @@ pub mod token;
 
 use std::borrow::Cow;
 
-pub use literal::unquote;
-pub use resolve::{Resolution, Scope};
-
 use ast::Ast;
+pub use literal::unquote;
 use position::LineTable;
+pub use resolve::{Resolution, Scope};
 
 use crate::error::{Complaint, Mistake};
 

@@ -3,9 +3,7 @@
 //! The files in `tests/` hold cases `program`, `>>>>>`, `output`, `=====`; a line `##### name`
 //! begins a further file of a program. The outputs were recorded from the reference.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 use starlark::values::Value;
 

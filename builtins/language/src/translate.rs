@@ -4,27 +4,18 @@
 use std::borrow::Cow;
 
 use engine_formats::golang::spell::nearest;
-use starlark::ErrorKind;
-use starlark::codemap::FileSpan;
+use starlark::{ErrorKind, codemap::FileSpan};
 
-use super::call;
-use super::call::Given;
-use super::crate_words as words;
-use super::error::Complaint;
-use super::error::EvalError;
-use super::error::Frame;
-use super::error::Mistake;
-use super::error::Site;
-use super::error::message_of;
-use super::error::native_error;
-use super::exec::Interpreter;
-use super::memory;
-use super::rewrite::CallInfo;
-use super::rewrite::DefInfo;
-use super::rewrite::Prepared;
-use super::rewrite::SiteKind;
-use super::rewrite::unmangle;
-use super::value::unhashable_type;
+use super::{
+    call,
+    call::Given,
+    crate_words as words,
+    error::{Complaint, EvalError, Frame, Mistake, Site, message_of, native_error},
+    exec::Interpreter,
+    memory,
+    rewrite::{CallInfo, DefInfo, Prepared, SiteKind, unmangle},
+    value::unhashable_type,
+};
 use crate::syntax::Scope;
 
 /// How many calls a traceback shows of either end.

@@ -2,40 +2,31 @@
 
 use std::borrow::Cow;
 
-use starlark::environment::GlobalsBuilder;
-use starlark::eval::Evaluator;
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::bytes::StarlarkBytes;
-use starlark::values::dict::Dict;
-use starlark::values::list::AllocList;
-use starlark::values::tuple::AllocTuple;
+use starlark::{
+    environment::GlobalsBuilder,
+    eval::Evaluator,
+    values::{
+        Value, ValueLike, bytes::StarlarkBytes, dict::Dict, list::AllocList, tuple::AllocTuple,
+    },
+};
 
-use super::args::Args;
-use super::args::CallableArg;
-use super::args::FromArg;
-use super::args::IterableArg;
-use super::attrs;
-use super::call::call;
-use super::compare::Comparison;
-use super::compare::compare;
-use super::error::raise;
-use super::exec;
-use super::format::to_int;
-use super::memory;
-use super::methods::dict;
-use super::native::BuiltinsExt;
-use super::native::NativeFn;
-use super::native::Outcome;
-use super::native::native;
-use super::number::Num;
-use super::number::parse_int;
-use super::range::Range;
-use super::set::Set;
-use super::structs;
-use super::value;
-use super::value::as_i32;
-use super::value::type_name;
+use super::{
+    args::{Args, CallableArg, FromArg, IterableArg},
+    attrs,
+    call::call,
+    compare::{Comparison, compare},
+    error::raise,
+    exec,
+    format::to_int,
+    memory,
+    methods::dict,
+    native::{BuiltinsExt, NativeFn, Outcome, native},
+    number::{Num, parse_int},
+    range::Range,
+    set::Set,
+    structs, value,
+    value::{as_i32, type_name},
+};
 
 const FUNCTIONS: &[(&str, NativeFn)] = &[
     ("abs", abs),

@@ -2,32 +2,27 @@
 
 use std::fmt::Write as _;
 
-use engine_formats::golang::quote::quote_bytes;
-use engine_formats::golang::quote::quote_into;
-use starlark::collections::Hashed;
-use starlark::eval::ParametersSpec;
-use starlark::values::Heap;
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::bytes::StarlarkBytes;
-use starlark::values::dict::DictRef;
-use starlark::values::float::StarlarkFloat;
-use starlark::values::list::ListRef;
-use starlark::values::tuple::TupleRef;
+use engine_formats::golang::quote::{quote_bytes, quote_into};
+use starlark::{
+    collections::Hashed,
+    eval::ParametersSpec,
+    values::{
+        Heap, Value, ValueLike, bytes::StarlarkBytes, dict::DictRef, float::StarlarkFloat,
+        list::ListRef, tuple::TupleRef,
+    },
+};
 
-use super::api_value::PassesForDict;
-use super::elems::Elems;
-use super::error::Complaint;
-use super::error::Mistake;
-use super::error::native_error;
-use super::memory;
-use super::native::BoundMethod;
-use super::native::Native;
-use super::number::Int;
-use super::number::format_float;
-use super::range::Range;
-use super::set::SetRef;
-use super::structs::StructRef;
+use super::{
+    api_value::PassesForDict,
+    elems::Elems,
+    error::{Complaint, Mistake, native_error},
+    memory,
+    native::{BoundMethod, Native},
+    number::{Int, format_float},
+    range::Range,
+    set::SetRef,
+    structs::StructRef,
+};
 
 /// Beyond this nesting, values are printed as `...` instead of exhausting the stack.
 const MAX_PRINT_DEPTH: usize = 20_000;

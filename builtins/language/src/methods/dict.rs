@@ -1,21 +1,18 @@
 //! Decides what the methods of dicts do.
 
-use starlark::eval::Evaluator;
-use starlark::values::Value;
-use starlark::values::dict::DictRef;
-use starlark::values::list::AllocList;
+use starlark::{
+    eval::Evaluator,
+    values::{Value, dict::DictRef, list::AllocList},
+};
 
 use super::Method;
-use crate::args::Args;
-use crate::error::Complaint;
-use crate::native::Outcome;
-use crate::ops::change_dict;
-use crate::ops::insert_into;
-use crate::value::elements;
-use crate::value::hashed;
-use crate::value::length;
-use crate::value::mapping;
-use crate::value::type_name;
+use crate::{
+    args::Args,
+    error::Complaint,
+    native::Outcome,
+    ops::{change_dict, insert_into},
+    value::{elements, hashed, length, mapping, type_name},
+};
 
 pub(crate) const METHODS: &[(&str, Method)] = &[
     ("clear", clear),

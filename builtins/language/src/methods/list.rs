@@ -1,22 +1,19 @@
 //! Decides what the methods of lists do.
 
-use starlark::eval::Evaluator;
-use starlark::values::Value;
-use starlark::values::list::ListRef;
+use starlark::{
+    eval::Evaluator,
+    values::{Value, list::ListRef},
+};
 
 use super::Method;
-use crate::args::Args;
-use crate::args::IterableArg;
-use crate::compare::equal;
-use crate::crate_words::MUTATES_WHILE_ITERATING;
-use crate::error::Complaint;
-use crate::error::Mistake;
-use crate::error::message_of;
-use crate::error::raise;
-use crate::index::indices;
-use crate::index::out_of_range;
-use crate::index::to_usize;
-use crate::native::Outcome;
+use crate::{
+    args::{Args, IterableArg},
+    compare::equal,
+    crate_words::MUTATES_WHILE_ITERATING,
+    error::{Complaint, Mistake, message_of, raise},
+    index::{indices, out_of_range, to_usize},
+    native::Outcome,
+};
 
 pub(crate) const METHODS: &[(&str, Method)] = &[
     ("append", append),

@@ -1,16 +1,14 @@
 //! Decides what the methods of sets do.
 
-use starlark::collections::SmallSet;
-use starlark::eval::Evaluator;
-use starlark::values::Value;
+use starlark::{collections::SmallSet, eval::Evaluator, values::Value};
 
 use super::Method;
-use crate::args::Args;
-use crate::args::IterableArg;
-use crate::native::Outcome;
-use crate::set::Set;
-use crate::set::SetRef;
-use crate::value::hashed;
+use crate::{
+    args::{Args, IterableArg},
+    native::Outcome,
+    set::{Set, SetRef},
+    value::hashed,
+};
 
 pub(crate) const METHODS: &[(&str, Method)] = &[
     ("add", add),

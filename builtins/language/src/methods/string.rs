@@ -3,27 +3,22 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use starlark::eval::Evaluator;
-use starlark::values::Heap;
-use starlark::values::Value;
-use starlark::values::ValueLike;
-use starlark::values::bytes::StarlarkBytes;
-use starlark::values::list::AllocList;
-use starlark::values::tuple::TupleRef;
+use starlark::{
+    eval::Evaluator,
+    values::{Heap, Value, ValueLike, bytes::StarlarkBytes, list::AllocList, tuple::TupleRef},
+};
 
 use super::Method;
-use crate::args::Args;
-use crate::args::IterableArg;
-use crate::elems::BytesElems;
-use crate::elems::Codepoints;
-use crate::elems::Elems;
-use crate::error::raise;
-use crate::format;
-use crate::index::indices;
-use crate::index::to_usize;
-use crate::memory;
-use crate::native::Outcome;
-use crate::value::type_name;
+use crate::{
+    args::{Args, IterableArg},
+    elems::{BytesElems, Codepoints, Elems},
+    error::raise,
+    format,
+    index::{indices, to_usize},
+    memory,
+    native::Outcome,
+    value::type_name,
+};
 
 pub(crate) const BYTES_METHODS: &[(&str, Method)] = &[("elems", |eval, bytes, args| {
     args.unpack_positional(eval, 0, &mut [])?;

@@ -2,12 +2,17 @@
 
 use std::ops::Range;
 
-use super::info::{CallInfo, DefInfo, ParamInfo, ParamKind, SiteKind};
-use super::names::{is_method, mangle, needs_mangling};
-use super::{Rewriter, literal};
-use crate::syntax::Scope;
-use crate::syntax::ast::{Clause, ExprId, ExprKind, Span};
-use crate::syntax::token::Token;
+use super::{
+    Rewriter,
+    info::{CallInfo, DefInfo, ParamInfo, ParamKind, SiteKind},
+    literal,
+    names::{is_method, mangle, needs_mangling},
+};
+use crate::syntax::{
+    Scope,
+    ast::{Clause, ExprId, ExprKind, Span},
+    token::Token,
+};
 
 /// The bytes of the output that the crate takes for an expression.
 pub(super) type OutSpan = Range<u32>;

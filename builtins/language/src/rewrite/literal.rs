@@ -1,7 +1,6 @@
 //! Decides which literals the crate would read differently, and writes them so that it does not.
 
-use crate::syntax::token::Token;
-use crate::syntax::unquote;
+use crate::syntax::{token::Token, unquote};
 
 /// The text to write instead of a literal, if it has to be another one.
 pub(super) fn adapted(kind: Token, raw: &str) -> Option<String> {

@@ -1,7 +1,6 @@
 //! Decides how rewritten text is put together, and records where each part came from.
 
-use crate::source_map::Segment;
-use crate::syntax::position::offset;
+use crate::{source_map::Segment, syntax::position::offset};
 
 /// The text so far, and a cursor in the source.
 pub(super) struct Output<'a> {

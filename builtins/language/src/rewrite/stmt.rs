@@ -1,12 +1,16 @@
 //! Decides how statements are written.
 
-use super::Rewriter;
-use super::info::SiteKind;
-use super::literal::quote;
-use super::names::{mangle, needs_mangling};
-use crate::syntax::ast::{Block, ExprId, ExprKind, LoadName, Span, Stmt, StmtId, StmtKind};
-use crate::syntax::token::Token;
-use crate::syntax::unquote;
+use super::{
+    Rewriter,
+    info::SiteKind,
+    literal::quote,
+    names::{mangle, needs_mangling},
+};
+use crate::syntax::{
+    ast::{Block, ExprId, ExprKind, LoadName, Span, Stmt, StmtId, StmtKind},
+    token::Token,
+    unquote,
+};
 
 impl Rewriter<'_> {
     pub(super) fn stmts(&mut self, stmts: &[StmtId]) {

@@ -1,8 +1,7 @@
 //! Decides the shape of a parsed file: nodes in arenas that refer to each other by index, so that
 //! no tree, however lopsided, is dropped or walked by accident of recursion.
 
-use std::num::NonZeroU32;
-use std::ops::Range;
+use std::{num::NonZeroU32, ops::Range};
 
 use super::token::Token;
 

@@ -1,10 +1,13 @@
 //! Decides the grammar of expressions.
 
-use super::ast::{Clause, ExprId, ExprKind, Span};
-use super::parser::{MAX_CHAIN, MAX_SUFFIXES, Parser};
-use super::position::offset;
-use super::token::Token;
-use super::{Fault, fault_at};
+use super::{
+    Fault,
+    ast::{Clause, ExprId, ExprKind, Span},
+    fault_at,
+    parser::{MAX_CHAIN, MAX_SUFFIXES, Parser},
+    position::offset,
+    token::Token,
+};
 
 /// The level of `not`.
 const NOT: u8 = 2;

@@ -1,9 +1,12 @@
 //! Decides the grammar of statements.
 
-use super::ast::{Block, Branch, ExprId, LoadName, StmtId, StmtKind};
-use super::parser::{MAX_SUFFIXES, Parser};
-use super::token::Token;
-use super::{Fault, fault_at};
+use super::{
+    Fault,
+    ast::{Block, Branch, ExprId, LoadName, StmtId, StmtKind},
+    fault_at,
+    parser::{MAX_SUFFIXES, Parser},
+    token::Token,
+};
 
 impl Parser<'_> {
     pub(super) fn file(&mut self) -> Result<(), Fault> {

@@ -1,10 +1,13 @@
 //! Decides how tokens are consumed, how errors about them are worded, and how deep a file may nest.
 
-use super::ast::{Ast, ExprId, ExprKind, Span};
-use super::position::offset;
-use super::scan::Scanner;
-use super::token::Token;
-use super::{Fault, fault_at};
+use super::{
+    Fault,
+    ast::{Ast, ExprId, ExprKind, Span},
+    fault_at,
+    position::offset,
+    scan::Scanner,
+    token::Token,
+};
 
 /// How deep brackets, blocks, unary operators and lambdas may nest.
 ///

@@ -11,9 +11,12 @@ mod walk;
 
 use std::collections::HashSet;
 
-use super::Fault;
-use super::ast::{Ast, ExprId};
 use scope::{FILE, ScopeBlock};
+
+use super::{
+    Fault,
+    ast::{Ast, ExprId},
+};
 
 /// What kind of variable a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,13 @@
 //! Decides where tokens start and end: indentation, line joining, literals.
 
-use super::Fault;
 use engine_formats::golang::quote::quote_char;
 
-use super::chars::{is_ident, is_ident_start};
-use super::literal::unquote;
-use super::token::Token;
+use super::{
+    Fault,
+    chars::{is_ident, is_ident_start},
+    literal::unquote,
+    token::Token,
+};
 
 /// Reads tokens one at a time, as the parser asks for them.
 pub(super) struct Scanner<'a> {

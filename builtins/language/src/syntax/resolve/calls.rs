@@ -2,9 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::super::ast::{ExprId, ExprKind, Span};
-use super::super::{Fault, fault_at};
-use super::Resolver;
+use super::{
+    super::{
+        Fault,
+        ast::{ExprId, ExprKind, Span},
+        fault_at,
+    },
+    Resolver,
+};
 
 /// The most positional, and the most named, arguments of one call.
 const MAX_ARGS: usize = 255;

@@ -1,13 +1,13 @@
 //! Decides which binding a use of a name finds.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use engine_formats::golang::spell;
 
-use super::super::Fault;
-use super::super::ast::ExprId;
-use super::{Resolver, Scope};
+use super::{
+    super::{Fault, ast::ExprId},
+    Resolver, Scope,
+};
 use crate::error::Complaint;
 
 /// The index of the file's block.

@@ -1,11 +1,16 @@
 //! Decides in which order statements and expressions are resolved, and where each may stand.
 
-use super::super::ast::{Block, Clause, ExprId, ExprKind, LoadName, Span, Stmt, StmtId, StmtKind};
-use super::super::literal::unquote;
-use super::super::scan::normalize_newlines;
-use super::super::token::Token;
-use super::super::{Fault, fault_at};
-use super::Resolver;
+use super::{
+    super::{
+        Fault,
+        ast::{Block, Clause, ExprId, ExprKind, LoadName, Span, Stmt, StmtId, StmtKind},
+        fault_at,
+        literal::unquote,
+        scan::normalize_newlines,
+        token::Token,
+    },
+    Resolver,
+};
 
 impl Resolver<'_> {
     pub(super) fn stmts(&mut self, stmts: &[StmtId]) -> Result<(), Fault> {
