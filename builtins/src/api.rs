@@ -16,6 +16,7 @@ pub mod blob;
 pub mod coerce;
 pub mod git;
 
+mod arguments;
 mod compose;
 mod config;
 mod control;

@@ -2,7 +2,7 @@
 //! they do not fit.
 //!
 //! ```text
-//! fn local_resource<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> starlark::Result<Value<'v>> {
+//! fn local_resource<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
 //!     let (mut name, mut deps) = (String::new(), None::<Value>);
 //!     args.unpack(eval, &mut [("name", &mut name), ("deps?", &mut deps)])?;
 //! ```

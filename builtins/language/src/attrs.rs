@@ -9,7 +9,7 @@ use starlark::{
 use super::{
     error::{Complaint, Site, raise_at},
     methods,
-    native::BoundMethod,
+    native::{BoundMethod, Outcome},
     structs::{StructConstructor, StructRef},
     value::type_name,
 };
@@ -34,11 +34,7 @@ pub(crate) fn find_attr<'v>(value: Value<'v>, name: &str, heap: Heap<'v>) -> Opt
 }
 
 /// The attribute, or the error that the dot reports.
-pub(crate) fn get_attr<'v>(
-    value: Value<'v>,
-    name: &str,
-    heap: Heap<'v>,
-) -> starlark::Result<Value<'v>> {
+pub(crate) fn get_attr<'v>(value: Value<'v>, name: &str, heap: Heap<'v>) -> Outcome<'v> {
     find_attr(value, name, heap).ok_or_else(|| no_such_attribute(value, name))
 }
 

@@ -15,7 +15,7 @@ use super::{
     crate_words as words,
     error::{Complaint, Mistake, Site, raise, raise_at},
     exec, memory,
-    native::HelperFn,
+    native::{HelperFn, Outcome},
     rewrite::{DefInfo, ParamInfo, ParamKind, mangle},
     value,
     value::type_name,
@@ -27,7 +27,7 @@ pub fn call<'v>(
     function: Value<'v>,
     positional: &[Value<'v>],
     named: &[(&str, Value<'v>)],
-) -> starlark::Result<Value<'v>> {
+) -> Outcome<'v> {
     if !value::is_callable(function) {
         let message = format!("invalid call of non-function ({})", type_name(function));
         return Err(raise_at(Site::Call, message));
@@ -54,7 +54,7 @@ pub(crate) fn call_args<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     function: Value<'v>,
     args: &Args<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> Outcome<'v> {
     let mangled: Vec<_> = args.named.iter().map(|(name, v)| (mangle(name), *v)).collect();
     let named: Vec<_> = mangled.iter().map(|(name, v)| (name.as_ref(), *v)).collect();
     call(eval, function, &args.positional, &named)

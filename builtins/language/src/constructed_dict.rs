@@ -17,7 +17,7 @@ use super::{
     api_value::GoType,
     attrs,
     error::{Complaint, Mistake, Site, raise, raise_at},
-    native::native,
+    native::{Outcome, native},
     value::{repr, type_name},
 };
 
@@ -110,7 +110,7 @@ where
         demand.provide_value(GoType(self.go_type.clone()));
     }
 
-    fn at(&self, index: Value<'v>, _: Heap<'v>) -> starlark::Result<Value<'v>> {
+    fn at(&self, index: Value<'v>, _: Heap<'v>) -> Outcome<'v> {
         match self.get(index)? {
             Some(value) => Ok(value),
             None => Err(raise_at(Site::Operator, format!("key {} not in dict", repr(index)))),

@@ -22,7 +22,9 @@ use starlark::{
 use super::{
     call::Spread,
     error::{EvalError, Frame, Site, raise},
-    memory, ops,
+    memory,
+    native::Outcome,
+    ops,
     rewrite::{DefInfo, Prepared, mangle, prepare},
     stack,
     translate::translate,
@@ -105,7 +107,7 @@ impl Loaded {
     }
 
     /// All names with their values, as a frozen dict.
-    pub fn to_frozen_dict<'v>(&self, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
+    pub fn to_frozen_dict<'v>(&self, heap: Heap<'v>) -> Outcome<'v> {
         let frozen = Module::with_temp_heap(|module| {
             let value = |name: &String| {
                 let value = self.get(name)?;

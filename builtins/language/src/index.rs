@@ -19,7 +19,7 @@ use starlark::{
 use super::{
     elems::Elems,
     error::{Site, message_of, raise_at},
-    native::HelperFn,
+    native::{HelperFn, Outcome},
     ops::{augmented, insert_into},
     range::Range,
     value::{as_i32, decode_utf8, hashed, length, repr, type_name},
@@ -46,10 +46,7 @@ pub(crate) const HELPERS: &[(&str, HelperFn)] = &[
     ("__augindex__", augmented_index),
 ];
 
-fn augmented_index<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: &Arguments<'v, '_>,
-) -> starlark::Result<Value<'v>> {
+fn augmented_index<'v>(eval: &mut Evaluator<'v, '_, '_>, args: &Arguments<'v, '_>) -> Outcome<'v> {
     let [x, i, op, y] = args.positional(eval.heap())?;
     let old = index(x, i, eval.heap()).map_err(|message| raise_at(Site::Operator, message))?;
     let new = augmented(eval, op.unpack_str().unwrap_or_default(), old, y)?;

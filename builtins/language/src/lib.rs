@@ -69,8 +69,8 @@ pub use exec::{
     interpreter,
 };
 pub use methods::method_names;
+pub use native::{BuiltinsExt, FrozenModuleValue, ModuleValue, Native, NativeFn, Outcome, native};
 use native::{Helper, HelperFn, MethodCall};
-pub use native::{BuiltinsExt, FrozenModuleValue, ModuleValue, Native, NativeFn, native};
 pub use number::Int;
 pub use stack::on_large_stack;
 pub use starlark::{

@@ -5,7 +5,7 @@ use starlark::{
     values::{Value, ValueLike, bytes::StarlarkBytes, dict::DictRef, list::ListRef},
 };
 
-use super::{args::Args, set::SetRef};
+use super::{args::Args, native::Outcome, set::SetRef};
 
 pub(crate) mod dict;
 pub(crate) mod list;
@@ -13,8 +13,7 @@ pub(crate) mod set;
 pub(crate) mod string;
 
 /// The Rust side of a method.
-pub(crate) type Method =
-    for<'v> fn(&mut Evaluator<'v, '_, '_>, Value<'v>, Args<'v>) -> starlark::Result<Value<'v>>;
+pub(crate) type Method = for<'v> fn(&mut Evaluator<'v, '_, '_>, Value<'v>, Args<'v>) -> Outcome<'v>;
 
 /// The methods of one type, sorted by name.
 type Table = &'static [(&'static str, Method)];

@@ -27,10 +27,10 @@ use super::{
 };
 
 /// What a builtin or a method yields.
-pub(crate) type Outcome<'v> = starlark::Result<Value<'v>>;
+pub type Outcome<'v> = starlark::Result<Value<'v>>;
 
 /// The Rust side of a builtin.
-pub type NativeFn = for<'v> fn(&mut Evaluator<'v, '_, '_>, Args<'v>) -> starlark::Result<Value<'v>>;
+pub type NativeFn = for<'v> fn(&mut Evaluator<'v, '_, '_>, Args<'v>) -> Outcome<'v>;
 
 /// A builtin function; [`native`] makes one.
 #[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -83,7 +83,7 @@ impl<'v> StarlarkValue<'v> for Native {
         me: Value<'v>,
         args: &Arguments<'v, '_>,
         eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<Value<'v>> {
+    ) -> Outcome<'v> {
         let name = me.downcast_ref::<Native>().map_or("", |native| native.name.as_str());
         let args = Args::new(name, args, eval.heap())?;
         let embedder = &exec::interpreter(eval)?.embedder;
@@ -108,7 +108,7 @@ impl<'v> StarlarkValue<'v> for Native {
 
 /// The Rust side of a part of the language, such as an operator.
 pub(crate) type HelperFn =
-    for<'v> fn(&mut Evaluator<'v, '_, '_>, &Arguments<'v, '_>) -> starlark::Result<Value<'v>>;
+    for<'v> fn(&mut Evaluator<'v, '_, '_>, &Arguments<'v, '_>) -> Outcome<'v>;
 
 /// A function that only rewritten source calls; it leaves no trace in tracebacks.
 #[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -145,7 +145,7 @@ impl<'v> StarlarkValue<'v> for Helper {
         _me: Value<'v>,
         args: &Arguments<'v, '_>,
         eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<Value<'v>> {
+    ) -> Outcome<'v> {
         memory::checked(Site::Operator, (self.function)(eval, args))
     }
 }
@@ -182,7 +182,7 @@ impl<'v> StarlarkValue<'v> for MethodCall {
         _me: Value<'v>,
         args: &Arguments<'v, '_>,
         eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<Value<'v>> {
+    ) -> Outcome<'v> {
         let (receiver, args) = Args::with_receiver(self.name, args, eval.heap())?;
         if let Some(method) = self.methods.find(receiver) {
             memory::checked(Site::Builtin, method(eval, receiver, args))
@@ -241,7 +241,7 @@ where
         me: Value<'v>,
         args: &Arguments<'v, '_>,
         eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<Value<'v>> {
+    ) -> Outcome<'v> {
         let name = BoundMethod::of(me).unwrap_or_default();
         let receiver = self.receiver.to_value();
         let args = Args::new(name, args, eval.heap())?;

@@ -17,7 +17,7 @@ use super::{
     error::{Complaint, Mistake, Site, raise_at},
     format, memory,
     methods::list,
-    native::HelperFn,
+    native::{HelperFn, Outcome},
     number::{Int, Num, float_mod},
     range::Range,
     set::{Set, SetRef},
@@ -75,7 +75,7 @@ fn run<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: &Arguments<'v, '_>,
     operator: fn(Value<'v>, Value<'v>, Heap<'v>) -> Computed<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> Outcome<'v> {
     let heap = eval.heap();
     let [x, y] = args.positional(heap)?;
     operator(x, y, heap).map_err(|message| raise_at(Site::Operator, message))
@@ -85,7 +85,7 @@ fn order<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: &Arguments<'v, '_>,
     op: Comparison,
-) -> starlark::Result<Value<'v>> {
+) -> Outcome<'v> {
     let [x, y] = args.positional(eval.heap())?;
     let holds = compare(op, x, y).map_err(|message| raise_at(Site::Operator, message))?;
     Ok(Value::new_bool(holds))
@@ -379,11 +379,7 @@ fn in_bytes(x: Value<'_>, bytes: &[u8]) -> Result<bool, String> {
     Ok(bytes.contains(&byte))
 }
 
-fn unary<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: &Arguments<'v, '_>,
-    op: char,
-) -> starlark::Result<Value<'v>> {
+fn unary<'v>(eval: &mut Evaluator<'v, '_, '_>, args: &Arguments<'v, '_>, op: char) -> Outcome<'v> {
     let heap = eval.heap();
     let [x] = args.positional(heap)?;
     match (op, Num::of(x)) {
@@ -451,7 +447,7 @@ pub(crate) fn augmented<'v>(
     op: &str,
     x: Value<'v>,
     y: Value<'v>,
-) -> starlark::Result<Value<'v>> {
+) -> Outcome<'v> {
     let heap = eval.heap();
     let outcome = match op {
         "+" => in_place_add(eval, x, y),

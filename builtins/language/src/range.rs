@@ -11,6 +11,8 @@ use starlark::{
     values::{Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value},
 };
 
+use super::native::Outcome;
+
 /// An immutable sequence of integers.
 #[derive(Debug, Clone, Copy, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
 pub(crate) struct Range {
@@ -84,7 +86,7 @@ impl<'v> StarlarkValue<'v> for Range {
         Ok(Range::from_value(other).is_some_and(|other| self.same(other)))
     }
 
-    unsafe fn iterate(&self, me: Value<'v>, _: Heap<'v>) -> starlark::Result<Value<'v>> {
+    unsafe fn iterate(&self, me: Value<'v>, _: Heap<'v>) -> Outcome<'v> {
         Ok(me)
     }
 
@@ -116,7 +118,7 @@ impl fmt::Display for Forever {
 
 #[starlark_value(type = "forever")]
 impl<'v> StarlarkValue<'v> for Forever {
-    unsafe fn iterate(&self, me: Value<'v>, _: Heap<'v>) -> starlark::Result<Value<'v>> {
+    unsafe fn iterate(&self, me: Value<'v>, _: Heap<'v>) -> Outcome<'v> {
         Ok(me)
     }
 

@@ -17,7 +17,7 @@ use starlark::{
     },
 };
 
-use super::value;
+use super::{native::Outcome, value};
 
 /// A set that can still change.
 #[derive(
@@ -98,7 +98,7 @@ impl<'v> StarlarkValue<'v> for Set<'v> {
         Ok(SetRef::of(other).is_some_and(|other| SetRef::Mutable(self).same(other)))
     }
 
-    unsafe fn iterate(&self, me: Value<'v>, _: Heap<'v>) -> starlark::Result<Value<'v>> {
+    unsafe fn iterate(&self, me: Value<'v>, _: Heap<'v>) -> Outcome<'v> {
         self.iterating.set(self.iterating.get() + 1);
         Ok(me)
     }
@@ -133,7 +133,7 @@ impl<'v> StarlarkValue<'v> for FrozenSet {
         Ok(SetRef::of(other).is_some_and(|other| other.same_frozen(self)))
     }
 
-    unsafe fn iterate(&self, me: Value<'v>, _: Heap<'v>) -> starlark::Result<Value<'v>> {
+    unsafe fn iterate(&self, me: Value<'v>, _: Heap<'v>) -> Outcome<'v> {
         Ok(me)
     }
 

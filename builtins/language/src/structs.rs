@@ -16,7 +16,11 @@ use starlark::{
     },
 };
 
-use super::{args::Args, error::raise, native::ModuleValue};
+use super::{
+    args::Args,
+    error::raise,
+    native::{ModuleValue, Outcome},
+};
 
 /// The constructor of a value that is no [`Struct`] but passes for one, which it provides so that
 /// its errors are worded like those of a struct.
@@ -147,10 +151,7 @@ impl<'v> StructRef<'v> {
 }
 
 /// The builtin `struct(**fields)`.
-pub(crate) fn make_struct<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+pub(crate) fn make_struct<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     if !args.positional.is_empty() {
         return Err(raise("struct: unexpected positional arguments"));
     }
@@ -159,10 +160,7 @@ pub(crate) fn make_struct<'v>(
 }
 
 /// The builtin `module(name, **members)`.
-pub(crate) fn make_module<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> starlark::Result<Value<'v>> {
+pub(crate) fn make_module<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let Args { function, positional, named } = args;
     let mut name = String::new();
     let name_only = Args { function, positional, named: Vec::new() };

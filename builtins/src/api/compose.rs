@@ -7,7 +7,8 @@ use std::{
 };
 
 use builtins_language::{
-    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, ValueLike, decode_utf8, raise,
+    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Outcome, Value, ValueLike,
+    decode_utf8, raise,
 };
 use engine_formats::{
     Files,
@@ -19,6 +20,7 @@ use engine_model::ComposeProject;
 use sha2::{Digest, Sha256};
 
 use super::{
+    arguments::{Arguments as _, arguments},
     blob::Blob,
     coerce::{
         AbsPath, Labels, OrNone, Sequence, StrOrList, abs_path, go_type, one_or_sequence,
@@ -42,21 +44,20 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("dc_resource", dc_resource);
 }
 
+arguments! {
+    struct DockerComposeArgs<'v> {
+        config_paths: Value<'v> = "configPaths",
+        env_file: AbsPath = "env_file?",
+        project_name: String = "project_name?",
+        profiles: StrOrList = "profiles?",
+        wait: OrNone<bool> = "wait?",
+    }
+}
+
 /// Declares the services of a Compose project.
-fn docker_compose<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
-    let (mut config_paths, mut env_file) = (Value::new_none(), AbsPath::default());
-    let (mut project_name, mut profiles, mut wait) =
-        (String::new(), StrOrList::default(), OrNone::<bool>::default());
-    args.unpack(
-        eval,
-        &mut [
-            ("configPaths", &mut config_paths),
-            ("env_file?", &mut env_file),
-            ("project_name?", &mut project_name),
-            ("profiles?", &mut profiles),
-            ("wait?", &mut wait),
-        ],
-    )?;
+fn docker_compose<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
+    let DockerComposeArgs { config_paths, env_file, project_name, profiles, wait } =
+        DockerComposeArgs::unpack(eval, &args)?;
     let values = one_or_sequence(config_paths, eval.heap());
     if values.is_empty() {
         return Err(raise("Nothing to compose"));
@@ -335,44 +336,23 @@ impl World for ComposeWorld<'_> {
     }
 }
 
-#[derive(Default)]
-struct DcResourceArgs<'v> {
-    name: String,
-    image: Option<Value<'v>>,
-    trigger_mode: Option<TriggerModeArg>,
-    resource_deps: Sequence<'v>,
-    infer_links: OrNone<bool>,
-    links: Links,
-    labels: Labels,
-    auto_init: OrNone<bool>,
-    project_name: String,
-    new_name: String,
-}
-
-impl<'v> DcResourceArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
-        let mut it = Self::default();
-        args.unpack(
-            eval,
-            &mut [
-                ("name", &mut it.name),
-                ("image?", &mut it.image),
-                ("trigger_mode?", &mut it.trigger_mode),
-                ("resource_deps?", &mut it.resource_deps),
-                ("infer_links?", &mut it.infer_links),
-                ("links?", &mut it.links),
-                ("labels?", &mut it.labels),
-                ("auto_init?", &mut it.auto_init),
-                ("project_name?", &mut it.project_name),
-                ("new_name?", &mut it.new_name),
-            ],
-        )?;
-        Ok(it)
+arguments! {
+    struct DcResourceArgs<'v> {
+        name: String = "name",
+        image: Option<Value<'v>> = "image?",
+        trigger_mode: Option<TriggerModeArg> = "trigger_mode?",
+        resource_deps: Sequence<'v> = "resource_deps?",
+        infer_links: OrNone<bool> = "infer_links?",
+        links: Links = "links?",
+        labels: Labels = "labels?",
+        auto_init: OrNone<bool> = "auto_init?",
+        project_name: String = "project_name?",
+        new_name: String = "new_name?",
     }
 }
 
 /// Says something about a service.
-fn dc_resource<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn dc_resource<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = DcResourceArgs::unpack(eval, &args)?;
     if given.name.is_empty() {
         return Err(raise("dc_resource: `name` must not be empty"));

@@ -1,8 +1,8 @@
 //! The `config` module: settings of the Tiltfile, and which resources are enabled.
 
 use builtins_language::{
-    AllocDict, Args, BuiltinsExt, EvalResult, Evaluator, FrozenModuleValue, GlobalsBuilder,
-    NativeFn, Value, raise,
+    AllocDict, Args, BuiltinsExt, Evaluator, FrozenModuleValue, GlobalsBuilder, NativeFn, Outcome,
+    Value, raise,
 };
 use engine_formats::golang::path;
 
@@ -47,33 +47,26 @@ pub(super) fn register(builder: &mut GlobalsBuilder, session: &Session) {
 }
 
 /// `config.define_string(name, args=False, usage="")`.
-fn define_string<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn define_string<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     define(SettingKind::String, eval, &args)
 }
 
 /// `config.define_string_list(name, args=False, usage="")`.
-fn define_string_list<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn define_string_list<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     define(SettingKind::StringList, eval, &args)
 }
 
 /// `config.define_bool(name, args=False, usage="")`.
-fn define_bool<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn define_bool<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     define(SettingKind::Bool, eval, &args)
 }
 
 /// `config.define_object(name, args=False, usage="")`.
-fn define_object<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn define_object<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     define(SettingKind::Object, eval, &args)
 }
 
-fn define<'v>(
-    kind: SettingKind,
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: &Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn define<'v>(kind: SettingKind, eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> Outcome<'v> {
     let (mut name, mut is_positional, mut usage) = (String::new(), false, String::new());
     args.unpack(
         eval,
@@ -102,7 +95,7 @@ fn define<'v>(
 }
 
 /// `config.parse()`: the user's settings; the command line takes precedence over the file.
-fn parse<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn parse<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     args.unpack(eval, &mut [])?;
     let session = Session::of(eval);
     let dir = session.dir();
@@ -134,10 +127,7 @@ fn parse<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Val
 }
 
 /// `config.set_enabled_resources(resources)`: an empty list is as good as no call.
-fn set_enabled_resources<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn set_enabled_resources<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut resources = Sequence::default();
     args.unpack(eval, &mut [("resources", &mut resources)])?;
     let names = plain_strings(&resources.0)
@@ -148,10 +138,7 @@ fn set_enabled_resources<'v>(
 }
 
 /// `config.clear_enabled_resources()`.
-fn clear_enabled_resources<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn clear_enabled_resources<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     args.unpack(eval, &mut [])?;
     Session::of(eval).declarations.borrow_mut().config.selection = Selection::Nothing;
     Ok(Value::new_none())

@@ -1,8 +1,7 @@
 //! `warn`, `fail`, `exit`.
 
 use builtins_language::{
-    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, raise, raise_with_payload,
-    repr,
+    Args, BuiltinsExt, Evaluator, GlobalsBuilder, Outcome, Value, raise, raise_with_payload, repr,
 };
 
 use crate::session::Session;
@@ -18,7 +17,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// Logs a warning.
-fn warn<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn warn<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut message = String::new();
     args.unpack(eval, &mut [("msg", &mut message)])?;
     Session::of(eval).warn(&message);
@@ -26,14 +25,14 @@ fn warn<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Valu
 }
 
 /// Stops the evaluation with an error.
-fn fail<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn fail<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut message = String::new();
     args.unpack(eval, &mut [("msg", &mut message)])?;
     Err(raise(message))
 }
 
 /// Stops the evaluation; what was declared so far counts.
-fn exit<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn exit<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut code = Value::new_none();
     args.unpack(eval, &mut [("code?", &mut code)])?;
     if !code.is_none() {

@@ -2,8 +2,8 @@
 
 use builtins_language::{
     AllocDict, AllocList, Args, BuiltinsExt, DictRef, EvalResult, Evaluator, GlobalsBuilder, Heap,
-    Int, ListRef, RaisedError, StarlarkFloat, Value, ValueLike, args::ListArg, decode_utf8, raise,
-    repr,
+    Int, ListRef, Outcome, RaisedError, StarlarkFloat, Value, ValueLike, args::ListArg,
+    decode_utf8, raise, repr,
 };
 use engine_formats::{golang::json, yaml};
 use serde_json::{Map, Number, Value as Json};
@@ -35,7 +35,7 @@ fn with_source(text: &str, source: &str) -> String {
 }
 
 /// The data of a JSON file.
-fn read_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn read_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut file, mut default) = (AbsPath::default(), None::<Value>);
     args.unpack(eval, &mut [("paths", &mut file), ("default?", &mut default)])?;
     match (Session::of(eval).read_watched(&file.0), default) {
@@ -46,13 +46,13 @@ fn read_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult
 }
 
 /// The data of a JSON text.
-fn decode_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn decode_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut text = Strish::default();
     args.unpack(eval, &mut [("json", &mut text)])?;
     json_value(&text.0, "", eval.heap())
 }
 
-fn json_value<'v>(text: &str, source: &str, heap: Heap<'v>) -> EvalResult<Value<'v>> {
+fn json_value<'v>(text: &str, source: &str, heap: Heap<'v>) -> Outcome<'v> {
     let fail =
         |what: &str, why: json::JsonError| raise(format!("{}: {why}", with_source(what, source)));
     let decoded = json::decode_single(text).map_err(|why| fail("error parsing JSON", why))?;
@@ -186,7 +186,7 @@ fn not_finite(value: f64) -> &'static str {
 }
 
 /// Data as JSON text.
-fn encode_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn encode_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut obj = Value::new_none();
     args.unpack(eval, &mut [("obj", &mut obj)])?;
     let data = to_json(obj).map_err(|why| why.raise(Format::Json))?;
@@ -207,7 +207,7 @@ fn yaml_values<'v>(text: &str, source: &str, heap: Heap<'v>) -> EvalResult<Vec<V
 }
 
 /// The only document of a stream.
-fn single<'v>(documents: &[Value<'v>]) -> EvalResult<Value<'v>> {
+fn single<'v>(documents: &[Value<'v>]) -> Outcome<'v> {
     match documents {
         [] => Ok(Value::new_none()),
         [one] => Ok(*one),
@@ -233,14 +233,14 @@ fn read_documents<'v>(
 }
 
 /// The data of a YAML file with one document.
-fn read_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn read_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut file, mut default) = (String::new(), None::<Value>);
     args.unpack(eval, &mut [("paths", &mut file), ("default?", &mut default)])?;
     single(&read_documents(eval, &file, default.map(|it| vec![it]))?)
 }
 
 /// The documents of a YAML file.
-fn read_yaml_stream<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn read_yaml_stream<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut file, mut default) = (String::new(), None::<ListArg>);
     args.unpack(eval, &mut [("paths", &mut file), ("default?", &mut default)])?;
     let documents = read_documents(eval, &file, default.map(|it| it.0.content().to_vec()))?;
@@ -248,17 +248,14 @@ fn read_yaml_stream<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Eva
 }
 
 /// The data of a YAML text with one document.
-fn decode_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn decode_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut text = Strish::default();
     args.unpack(eval, &mut [("yaml", &mut text)])?;
     single(&yaml_values(&text.0, "", eval.heap())?)
 }
 
 /// The documents of a YAML text.
-fn decode_yaml_stream<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn decode_yaml_stream<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut text = Strish::default();
     args.unpack(eval, &mut [("yaml", &mut text)])?;
     let documents = yaml_values(&text.0, "", eval.heap())?;
@@ -271,17 +268,14 @@ fn yaml_text(value: Value<'_>) -> EvalResult<String> {
 }
 
 /// Data as YAML text.
-fn encode_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn encode_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut obj = Value::new_none();
     args.unpack(eval, &mut [("obj", &mut obj)])?;
     Ok(eval.heap().alloc(Blob::new(yaml_text(obj)?, "encode_yaml")))
 }
 
 /// A list of data as a YAML stream.
-fn encode_yaml_stream<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn encode_yaml_stream<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut objs = None::<ListArg>;
     args.unpack(eval, &mut [("objs", &mut objs)])?;
     let items = objs.map(|it| it.0.content().to_vec()).unwrap_or_default();

@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use builtins_language::{
     AllocList, AllocTuple, ApiMapping, ApiValue, Args, BoundNative, DictRef, EvalResult, Evaluator,
-    Heap, MethodFn, Mismatch, Site, Value, api_mapping, elements, raise, raise_at, repr, type_name,
+    Heap, MethodFn, Mismatch, Outcome, Site, Value, api_mapping, elements, raise, raise_at, repr,
+    type_name,
 };
 use engine_formats::golang::quote::quote;
 
@@ -84,7 +85,7 @@ impl ApiMapping for Environ {
         as_text(key).is_some_and(|it| self.host.env(it).is_some())
     }
 
-    fn at<'v>(&self, key: Value<'v>, heap: Heap<'v>) -> EvalResult<Value<'v>> {
+    fn at<'v>(&self, key: Value<'v>, heap: Heap<'v>) -> Outcome<'v> {
         match as_text(key).and_then(|it| self.host.env(it)) {
             Some(value) => Ok(heap.alloc(value)),
             None => Err(raise_at(Site::Operator, format!("key {} not in environ", repr(key)))),
@@ -115,7 +116,7 @@ fn take(host: &dyn Host, name: Value<'_>) -> Option<String> {
     Some(value)
 }
 
-fn clear<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
+fn clear<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Outcome<'v> {
     args.unpack_positional(eval, 0, &mut [])?;
     let host = &Session::of(eval).host;
     for (name, _) in host.env_vars() {
@@ -124,14 +125,14 @@ fn clear<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Eval
     Ok(Value::new_none())
 }
 
-fn get<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
+fn get<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Outcome<'v> {
     let (mut key, mut default) = (Value::new_none(), Value::new_none());
     args.unpack_positional(eval, 1, &mut [&mut key, &mut default])?;
     let found = as_text(key).and_then(|it| Session::of(eval).host.env(it));
     Ok(found.map_or(default, |it| eval.heap().alloc(it)))
 }
 
-fn items<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
+fn items<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Outcome<'v> {
     args.unpack_positional(eval, 0, &mut [])?;
     let pairs = Session::of(eval).host.env_vars();
     Ok(eval
@@ -139,19 +140,19 @@ fn items<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Eval
         .alloc(AllocList(pairs.into_iter().map(|(name, value)| AllocTuple([name, value])))))
 }
 
-fn keys<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
+fn keys<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Outcome<'v> {
     args.unpack_positional(eval, 0, &mut [])?;
     let pairs = Session::of(eval).host.env_vars();
     Ok(eval.heap().alloc(AllocList(pairs.into_iter().map(|(name, _)| name))))
 }
 
-fn values<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
+fn values<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Outcome<'v> {
     args.unpack_positional(eval, 0, &mut [])?;
     let pairs = Session::of(eval).host.env_vars();
     Ok(eval.heap().alloc(AllocList(pairs.into_iter().map(|(_, value)| value))))
 }
 
-fn pop<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
+fn pop<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Outcome<'v> {
     let (mut key, mut default) = (Value::new_none(), None::<Value>);
     args.unpack_positional(eval, 1, &mut [&mut key, &mut default])?;
     match (take(Session::of(eval).host.as_ref(), key), default) {
@@ -161,11 +162,7 @@ fn pop<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalRe
     }
 }
 
-fn popitem<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: &str,
-    args: &Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn popitem<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Outcome<'v> {
     args.unpack_positional(eval, 0, &mut [])?;
     let host = &Session::of(eval).host;
     let Some((name, value)) = host.env_vars().into_iter().next() else {
@@ -175,11 +172,7 @@ fn popitem<'v>(
     Ok(eval.heap().alloc(AllocTuple([name, value])))
 }
 
-fn setdefault<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: &str,
-    args: &Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn setdefault<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Outcome<'v> {
     let (mut key, mut default) = (Value::new_none(), Value::new_none());
     args.unpack_positional(eval, 1, &mut [&mut key, &mut default])?;
     let session = Session::of(eval);
@@ -190,7 +183,7 @@ fn setdefault<'v>(
     Ok(default)
 }
 
-fn update<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> EvalResult<Value<'v>> {
+fn update<'v>(eval: &mut Evaluator<'v, '_, '_>, _: &str, args: &Args<'v>) -> Outcome<'v> {
     if args.positional.len() > 1 {
         let got = args.positional.len();
         return Err(raise(format!("update: got {got} arguments, want at most 1")));

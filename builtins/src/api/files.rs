@@ -1,7 +1,7 @@
 //! Files as text: `blob`, `read_file`, `watch_file`, `listdir`.
 
 use builtins_language::{
-    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, decode_utf8, raise,
+    Args, BuiltinsExt, Evaluator, GlobalsBuilder, Outcome, Value, decode_utf8, raise,
 };
 use engine_formats::golang::path;
 
@@ -22,14 +22,14 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// Makes a blob of a string.
-fn blob<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn blob<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut input = String::new();
     args.unpack(eval, &mut [("input", &mut input)])?;
     Ok(eval.heap().alloc(Blob::new(input, "Tiltfile blob() call")))
 }
 
 /// The text of a file, which is watched from then on.
-fn read_file<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn read_file<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut file, mut default) = (AbsPath::default(), OrNone::<String>::default());
     args.unpack(eval, &mut [("paths", &mut file), ("default?", &mut default)])?;
     let text = match (Session::of(eval).read_watched(&file.0), default.0) {
@@ -41,7 +41,7 @@ fn read_file<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult
 }
 
 /// Evaluates the Tiltfile again when this file or directory changes.
-fn watch_file<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn watch_file<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut file = AbsPath::default();
     args.unpack(eval, &mut [("paths", &mut file)])?;
     Session::of(eval).watch(Watch::Recursive, &file.0).map_err(|why| raise(why.to_string()))?;
@@ -49,7 +49,7 @@ fn watch_file<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResul
 }
 
 /// The absolute paths of the files in a directory.
-fn listdir<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn listdir<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut dir, mut recursive) = (AbsPath::default(), false);
     args.unpack(eval, &mut [("dir", &mut dir), ("recursive?", &mut recursive)])?;
     let session = Session::of(eval);

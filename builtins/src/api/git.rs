@@ -3,7 +3,7 @@
 use std::fmt;
 
 use builtins_language::{
-    ApiValue, Args, BoundNative, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Heap, Value,
+    ApiValue, Args, BoundNative, BuiltinsExt, Evaluator, GlobalsBuilder, Heap, Outcome, Value,
     api_value, raise,
 };
 use engine_formats::golang::{os_error::PathError, path};
@@ -49,18 +49,14 @@ impl ApiValue for GitRepo {
 }
 
 /// A path inside the repository.
-fn join_root<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    root: &str,
-    args: &Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn join_root<'v>(eval: &mut Evaluator<'v, '_, '_>, root: &str, args: &Args<'v>) -> Outcome<'v> {
     let mut relative = String::new();
     args.unpack(eval, &mut [("paths", &mut relative)])?;
     Ok(eval.heap().alloc(path::join(&[root, relative.as_str()])))
 }
 
 /// Finds a git repository on this machine.
-fn local_git_repo<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn local_git_repo<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut given = String::new();
     args.unpack(eval, &mut [("paths", &mut given)])?;
     let session = Session::of(eval);

@@ -3,9 +3,7 @@
 //! Helm does the rendering; this module decides how Helm is called, which documents are kept, and which files are
 //! watched.
 
-use builtins_language::{
-    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, RaisedError, Value,
-};
+use builtins_language::{Args, BuiltinsExt, Evaluator, GlobalsBuilder, Outcome, RaisedError};
 use engine_formats::{
     golang::{
         os_error::PathError,
@@ -17,6 +15,7 @@ use engine_formats::{
 use engine_model::Cmd;
 
 use super::{
+    arguments::{Arguments as _, arguments},
     blob::Blob,
     coerce::{AbsPath, StrOrList},
     kube_context,
@@ -41,37 +40,22 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("helm", helm);
 }
 
-#[derive(Default)]
-struct HelmArgs {
-    chart: AbsPath,
-    name: String,
-    namespace: String,
-    values: StrOrList,
-    set: StrOrList,
-    kube_version: String,
-    skip_crds: bool,
+arguments! {
+    struct HelmArgs {
+        chart: AbsPath = "paths",
+        name: String = "name?",
+        namespace: String = "namespace?",
+        values: StrOrList = "values?",
+        set: StrOrList = "set?",
+        kube_version: String = "kube_version?",
+        skip_crds: bool = "skip_crds?",
+    }
 }
 
 impl HelmArgs {
-    fn unpack<'v>(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
-        let mut it = Self::default();
-        args.unpack(
-            eval,
-            &mut [
-                ("paths", &mut it.chart),
-                ("name?", &mut it.name),
-                ("namespace?", &mut it.namespace),
-                ("values?", &mut it.values),
-                ("set?", &mut it.set),
-                ("kube_version?", &mut it.kube_version),
-                ("skip_crds?", &mut it.skip_crds),
-            ],
-        )?;
-        if it.name.is_empty() {
-            // A name that stays the same from one evaluation to the next.
-            "chart".clone_into(&mut it.name);
-        }
-        Ok(it)
+    /// The name of the release; the default stays the same from one evaluation to the next.
+    fn name(&self) -> &str {
+        if self.name.is_empty() { "chart" } else { &self.name }
     }
 
     fn values(&self) -> &[String] {
@@ -80,7 +64,7 @@ impl HelmArgs {
 
     fn argv(&self, version: HelmVersion) -> Vec<String> {
         let mut argv: Vec<String> =
-            ["helm", "template", &self.name, &self.chart.0].map(str::to_owned).into();
+            ["helm", "template", self.name(), &self.chart.0].map(str::to_owned).into();
         let mut option = |flag: &str, value: &str| argv.extend([flag.to_owned(), value.to_owned()]);
         if !self.namespace.is_empty() {
             option("--namespace", &self.namespace);
@@ -133,7 +117,7 @@ impl HelmError {
 }
 
 /// The objects of a chart, as a blob.
-fn helm<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn helm<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = HelmArgs::unpack(eval, &args)?;
     let text = render(Session::of(eval), &given).map_err(|why| why.raise())?;
     Ok(eval.heap().alloc(Blob::new(text, format!("helm: {}", given.chart.0))))
@@ -186,7 +170,7 @@ fn template(
     let inputs = HelmInputs {
         argv,
         dir: &cmd.dir,
-        release: &given.name,
+        release: given.name(),
         chart: &given.chart.0,
         subcharts,
         values: given.values(),

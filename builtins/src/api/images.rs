@@ -3,8 +3,8 @@
 use std::fmt;
 
 use builtins_language::{
-    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, RaisedError, Value,
-    api_value, raise,
+    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Outcome, RaisedError,
+    Value, api_value, raise,
 };
 use engine_formats::{
     docker::{reference::Reference, registry::Registry, selector::RefSelector},
@@ -13,6 +13,7 @@ use engine_formats::{
 use engine_model::{Cmd, OverrideArgs, RegistryHosting};
 
 use super::{
+    arguments::{Arguments as _, arguments},
     coerce::{
         AbsPath, AbsPaths, ImageRefs, Sequence, StrDict, StrOrList, Strish, command, go_type,
         one_or_sequence, plain_strings,
@@ -34,66 +35,34 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("default_registry", default_registry);
 }
 
-#[derive(Default)]
-struct DockerArgs<'v> {
-    reference: String,
-    context: AbsPath,
-    build_args: StrDict,
-    dockerfile: Option<AbsPath>,
-    dockerfile_contents: Option<Value<'v>>,
-    cache: Option<Value<'v>>,
-    live_update: Option<Value<'v>>,
-    match_in_env_vars: bool,
-    ignore: Option<Value<'v>>,
-    only: Option<Value<'v>>,
-    entrypoint: Option<Value<'v>>,
-    container_args: Option<Sequence<'v>>,
-    target: String,
-    ssh: StrOrList,
-    secret: StrOrList,
-    network: Strish,
-    extra_tag: StrOrList,
-    cache_from: StrOrList,
-    pull: bool,
-    platform: Strish,
-    extra_hosts: StrOrList,
-}
-
-impl<'v> DockerArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
-        let mut it = Self::default();
-        args.unpack(
-            eval,
-            &mut [
-                ("ref", &mut it.reference),
-                ("context", &mut it.context),
-                ("build_args?", &mut it.build_args),
-                ("dockerfile??", &mut it.dockerfile),
-                ("dockerfile_contents?", &mut it.dockerfile_contents),
-                ("cache?", &mut it.cache),
-                ("live_update?", &mut it.live_update),
-                ("match_in_env_vars?", &mut it.match_in_env_vars),
-                ("ignore?", &mut it.ignore),
-                ("only?", &mut it.only),
-                ("entrypoint?", &mut it.entrypoint),
-                ("container_args?", &mut it.container_args),
-                ("target?", &mut it.target),
-                ("ssh?", &mut it.ssh),
-                ("secret?", &mut it.secret),
-                ("network?", &mut it.network),
-                ("extra_tag?", &mut it.extra_tag),
-                ("cache_from?", &mut it.cache_from),
-                ("pull?", &mut it.pull),
-                ("platform?", &mut it.platform),
-                ("extra_hosts?", &mut it.extra_hosts),
-            ],
-        )?;
-        Ok(it)
+arguments! {
+    struct DockerArgs<'v> {
+        reference: String = "ref",
+        context: AbsPath = "context",
+        build_args: StrDict = "build_args?",
+        dockerfile: Option<AbsPath> = "dockerfile??",
+        dockerfile_contents: Option<Value<'v>> = "dockerfile_contents?",
+        cache: Option<Value<'v>> = "cache?",
+        live_update: Option<Value<'v>> = "live_update?",
+        match_in_env_vars: bool = "match_in_env_vars?",
+        ignore: Option<Value<'v>> = "ignore?",
+        only: Option<Value<'v>> = "only?",
+        entrypoint: Option<Value<'v>> = "entrypoint?",
+        container_args: Option<Sequence<'v>> = "container_args?",
+        target: String = "target?",
+        ssh: StrOrList = "ssh?",
+        secret: StrOrList = "secret?",
+        network: Strish = "network?",
+        extra_tag: StrOrList = "extra_tag?",
+        cache_from: StrOrList = "cache_from?",
+        pull: bool = "pull?",
+        platform: Strish = "platform?",
+        extra_hosts: StrOrList = "extra_hosts?",
     }
 }
 
 /// Declares an image that a Docker engine builds.
-fn docker_build<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn docker_build<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = DockerArgs::unpack(eval, &args)?;
     let session = Session::of(eval);
     let selector = selector(&given.reference)?;
@@ -237,58 +206,30 @@ fn override_args(given: Option<Sequence<'_>>) -> EvalResult<Option<OverrideArgs>
     Ok(Some(OverrideArgs { args: (!args.is_empty()).then_some(args) }))
 }
 
-#[derive(Default)]
-struct CustomArgs<'v> {
-    reference: String,
-    command: Option<Value<'v>>,
-    deps: AbsPaths,
-    tag: String,
-    disable_push: bool,
-    skips_local_docker: bool,
-    live_update: Option<Value<'v>>,
-    match_in_env_vars: bool,
-    ignore: Option<Value<'v>>,
-    entrypoint: Option<Value<'v>>,
-    container_args: Option<Sequence<'v>>,
-    command_bat_val: Option<Value<'v>>,
-    outputs_image_ref_to: AbsPath,
-    command_bat: Option<Value<'v>>,
-    image_deps: ImageRefs,
-    env: StrDict,
-    dir: Option<Value<'v>>,
-}
-
-impl<'v> CustomArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
-        let mut it = Self::default();
-        args.unpack(
-            eval,
-            &mut [
-                ("ref", &mut it.reference),
-                ("command", &mut it.command),
-                ("deps", &mut it.deps),
-                ("tag?", &mut it.tag),
-                ("disable_push?", &mut it.disable_push),
-                ("skips_local_docker?", &mut it.skips_local_docker),
-                ("live_update?", &mut it.live_update),
-                ("match_in_env_vars?", &mut it.match_in_env_vars),
-                ("ignore?", &mut it.ignore),
-                ("entrypoint?", &mut it.entrypoint),
-                ("container_args?", &mut it.container_args),
-                ("command_bat_val?", &mut it.command_bat_val),
-                ("outputs_image_ref_to?", &mut it.outputs_image_ref_to),
-                ("command_bat?", &mut it.command_bat),
-                ("image_deps?", &mut it.image_deps),
-                ("env?", &mut it.env),
-                ("dir?", &mut it.dir),
-            ],
-        )?;
-        Ok(it)
+arguments! {
+    struct CustomArgs<'v> {
+        reference: String = "ref",
+        command: Option<Value<'v>> = "command",
+        deps: AbsPaths = "deps",
+        tag: String = "tag?",
+        disable_push: bool = "disable_push?",
+        skips_local_docker: bool = "skips_local_docker?",
+        live_update: Option<Value<'v>> = "live_update?",
+        match_in_env_vars: bool = "match_in_env_vars?",
+        ignore: Option<Value<'v>> = "ignore?",
+        entrypoint: Option<Value<'v>> = "entrypoint?",
+        container_args: Option<Sequence<'v>> = "container_args?",
+        command_bat_val: Option<Value<'v>> = "command_bat_val?",
+        outputs_image_ref_to: AbsPath = "outputs_image_ref_to?",
+        command_bat: Option<Value<'v>> = "command_bat?",
+        image_deps: ImageRefs = "image_deps?",
+        env: StrDict = "env?",
+        dir: Option<Value<'v>> = "dir?",
     }
 }
 
 /// Declares an image that a command builds.
-fn custom_build<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn custom_build<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = CustomArgs::unpack(eval, &args)?;
     let session = Session::of(eval);
     let selector = selector(&given.reference)?;
@@ -361,22 +302,21 @@ impl ApiValue for CustomBuildValue {
     const TYPE: &'static str = "custom_build";
 }
 
+arguments! {
+    struct RegistryArgs {
+        host: String = "host",
+        host_from_cluster: String = "host_from_cluster?",
+        single_name: String = "single_name?",
+    }
+}
+
 /// Sends all images to one registry.
-fn default_registry<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn default_registry<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let session = Session::of(eval);
     if session.declarations.borrow().images.registry.is_some() {
         return Err(raise("default registry already defined"));
     }
-    let (mut host, mut host_from_cluster, mut single_name) =
-        (String::new(), String::new(), String::new());
-    args.unpack(
-        eval,
-        &mut [
-            ("host", &mut host),
-            ("host_from_cluster?", &mut host_from_cluster),
-            ("single_name?", &mut single_name),
-        ],
-    )?;
+    let RegistryArgs { host, host_from_cluster, single_name } = RegistryArgs::unpack(eval, &args)?;
     let registry = Registry {
         host: host.clone(),
         host_from_container_runtime: host_from_cluster.clone(),

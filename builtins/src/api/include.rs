@@ -1,6 +1,6 @@
 //! `include` and `load_dynamic`: execute other files, at most once each.
 
-use builtins_language::{Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value};
+use builtins_language::{Args, BuiltinsExt, Evaluator, GlobalsBuilder, Outcome, Value};
 
 use super::coerce::Strish;
 use crate::loader;
@@ -11,7 +11,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// Executes a file for what it declares.
-fn include<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn include<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut path = String::new();
     args.unpack(eval, &mut [("path", &mut path)])?;
     loader::load(eval, args.function, &path)?;
@@ -19,7 +19,7 @@ fn include<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<V
 }
 
 /// Executes a file and returns its globals as a frozen dict.
-fn load_dynamic<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn load_dynamic<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut path = Strish::default();
     args.unpack(eval, &mut [("path", &mut path)])?;
     let file = loader::load(eval, args.function, &path.0)?;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use builtins_language::{Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, raise};
+use builtins_language::{
+    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Outcome, Value, raise,
+};
 use engine_formats::{
     kube_config::{KubeConfig, KubeConfigError, Overrides, Product},
     yaml,
@@ -214,22 +216,19 @@ pub(crate) fn pinned_kubeconfig(session: &Session) -> Option<String> {
 }
 
 /// The name of the current context.
-fn k8s_context<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> EvalResult<Value<'v>> {
+fn k8s_context<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> Outcome<'v> {
     let name = with_context(Session::of(eval), |it| it.name.clone());
     Ok(eval.heap().alloc(name))
 }
 
 /// The namespace of the current context.
-fn k8s_namespace<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> EvalResult<Value<'v>> {
+fn k8s_namespace<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> Outcome<'v> {
     let namespace = with_context(Session::of(eval), |it| it.namespace.clone());
     Ok(eval.heap().alloc(namespace))
 }
 
 /// Allows contexts that are not known to be for development.
-fn allow_k8s_contexts<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn allow_k8s_contexts<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut contexts = Value::new_none();
     args.unpack(eval, &mut [("contexts", &mut contexts)])?;
     let session = Session::of(eval);

@@ -1,8 +1,8 @@
 //! Kubernetes objects: `k8s_yaml`, `filter_yaml`, and options of the resources they form.
 
 use builtins_language::{
-    AllocTuple, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, ValueLike,
-    decode_utf8, raise,
+    AllocTuple, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Outcome, Value,
+    ValueLike, decode_utf8, raise,
 };
 use engine_formats::kubernetes::{
     self, Object,
@@ -41,7 +41,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// Declares the objects of a YAML file or blob.
-fn k8s_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn k8s_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut yaml, mut allow_duplicates) = (Value::new_none(), false);
     args.unpack(eval, &mut [("yaml", &mut yaml), ("allow_duplicates?", &mut allow_duplicates)])?;
     let session = Session::of(eval);
@@ -91,7 +91,7 @@ fn objects_of(session: &Session, values: &[Value<'_>]) -> EvalResult<Vec<Object>
 }
 
 /// Splits objects into those that match and the rest.
-fn filter_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn filter_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut yaml, mut labels, mut spec) =
         (Value::new_none(), StrDict::default(), SelectorSpec::default());
     args.unpack(
@@ -116,7 +116,7 @@ fn filter_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResu
     rest.extend(unlabeled);
 
     let source = yaml.downcast_ref::<Blob>().map_or("filter_yaml", Blob::source);
-    let blob = |objects: &[Object]| -> EvalResult<Value<'v>> {
+    let blob = |objects: &[Object]| -> Outcome<'v> {
         let text = kubernetes::to_yaml(objects).map_err(|why| raise(why.to_string()))?;
         Ok(eval.heap().alloc(Blob::new(text, source)))
     };

@@ -2,7 +2,7 @@
 //!
 //! Kustomize does the building; this module decides which program runs and which files are watched.
 
-use builtins_language::{Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, raise};
+use builtins_language::{Args, BuiltinsExt, Evaluator, GlobalsBuilder, Outcome, raise};
 use engine_formats::golang::{
     path,
     quote::{command_line, quote},
@@ -29,7 +29,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// The objects of an overlay, as a blob.
-fn kustomize<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn kustomize<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut overlay, mut program, mut flags) =
         (AbsPath::default(), AbsPath::default(), StrList::default());
     args.unpack(

@@ -4,7 +4,7 @@ use std::fmt;
 
 use builtins_language::{
     ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, FromArg, GlobalsBuilder, Heap, Mismatch,
-    Value, ValueHasher, ValueLike, api_value, raise, repr,
+    Outcome, Value, ValueHasher, ValueLike, api_value, raise, repr,
 };
 use engine_formats::golang::{
     quote::quote,
@@ -140,7 +140,7 @@ fn to_model(url: Url) -> engine_model::Url {
 }
 
 /// `link(url, name="")`.
-fn link<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn link<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut url, mut name) = (String::new(), String::new());
     args.unpack(eval, &mut [("url", &mut url), ("name?", &mut name)])?;
     let url = parse(&url).map_err(|why| raise(why.to_string()))?;

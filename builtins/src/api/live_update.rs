@@ -3,8 +3,8 @@
 use std::fmt;
 
 use builtins_language::{
-    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, RaisedError, Value,
-    ValueHasher, ValueLike, api_value, raise, repr, type_name,
+    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Outcome, RaisedError,
+    Value, ValueHasher, ValueLike, api_value, raise, repr, type_name,
 };
 use engine_formats::golang::{
     path,
@@ -151,20 +151,20 @@ fn record<'v>(eval: &mut Evaluator<'v, '_, '_>, step: Step) -> Value<'v> {
 }
 
 /// Copies all files when a container starts.
-fn initial_sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn initial_sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     args.unpack(eval, &mut [])?;
     Ok(record(eval, Step::InitialSync))
 }
 
 /// Changes of these files cause a full build.
-fn fall_back_on<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn fall_back_on<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut paths = AbsPaths::default();
     args.unpack(eval, &mut [("paths", &mut paths)])?;
     Ok(record(eval, Step::FallBackOn { paths: paths.0.unwrap_or_default() }))
 }
 
 /// Copies changed files into the container.
-fn sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut local, mut remote) = (String::new(), String::new());
     args.unpack(eval, &mut [("local_path", &mut local), ("remote_path", &mut remote)])?;
     let local = Session::of(eval).abs(&local);
@@ -172,7 +172,7 @@ fn sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Valu
 }
 
 /// Runs a command in the container.
-fn run<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn run<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut cmd, mut trigger, mut echo_off) = (None::<Value>, None::<Value>, false);
     args.unpack(
         eval,
@@ -195,10 +195,7 @@ fn run<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value
 }
 
 /// Restarts the container.
-fn restart_container<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn restart_container<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     args.unpack(eval, &mut [])?;
     Ok(record(eval, Step::RestartContainer))
 }

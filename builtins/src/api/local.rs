@@ -1,12 +1,13 @@
 //! `local`: runs a command during evaluation; other builtins run tools through it.
 
 use builtins_language::{
-    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, decode_utf8, raise,
+    Args, BuiltinsExt, Evaluator, GlobalsBuilder, Outcome, Value, decode_utf8, raise,
 };
 use engine_formats::golang::quote::{command_line, quote};
 use engine_model::Cmd;
 
 use super::{
+    arguments::{Arguments as _, arguments},
     blob::Blob,
     coerce::{StrDict, Strish, command},
     kube_context,
@@ -22,29 +23,27 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("local", local);
 }
 
+arguments! {
+    struct LocalArgs<'v> {
+        command: Option<Value<'v>> = "command",
+        quiet: bool = "quiet?",
+        command_bat: Option<Value<'v>> = "command_bat?",
+        echo_off: bool = "echo_off?",
+        env: StrDict = "env?",
+        dir: Option<Value<'v>> = "dir?",
+        stdin: Option<Strish> = "stdin?",
+    }
+}
+
 /// Runs a command and returns what it prints.
-fn local<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn local<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     kube_context::check_allowed_for(eval, args.function)?;
-    let (mut given, mut given_bat, mut dir) = (None::<Value>, None::<Value>, None::<Value>);
-    let (mut quiet, mut echo_off) = (false, false);
-    let (mut env, mut stdin) = (StrDict::default(), None::<Strish>);
-    args.unpack(
-        eval,
-        &mut [
-            ("command", &mut given),
-            ("quiet?", &mut quiet),
-            ("command_bat?", &mut given_bat),
-            ("echo_off?", &mut echo_off),
-            ("env?", &mut env),
-            ("dir?", &mut dir),
-            ("stdin?", &mut stdin),
-        ],
-    )?;
-    let cmd = command(given, dir, &env, eval).map_err(raise)?;
+    let given = LocalArgs::unpack(eval, &args)?;
+    let cmd = command(given.command, given.dir, &given.env, eval).map_err(raise)?;
     let options = RunOptions {
-        log_output: !quiet,
-        announce: (!echo_off).then_some("local:"),
-        stdin: stdin.map(|it| it.0.into_bytes()),
+        log_output: !given.quiet,
+        announce: (!given.echo_off).then_some("local:"),
+        stdin: given.stdin.map(|it| it.0.into_bytes()),
     };
     let text = run(Session::of(eval), &cmd, &options).map_err(|why| raise(why.to_string()))?;
     let source = format!("local: {}", command_line(cmd.argv.as_deref().unwrap_or_default()));

@@ -1,11 +1,12 @@
 //! Arguments and declarations of `local_resource` and its older name `test`.
 
 use builtins_language::{
-    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Heap, Mismatch, Value, raise,
+    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Heap, Mismatch, Outcome, Value, raise,
 };
 use engine_formats::golang::{path, quote::quote};
 
 use super::{
+    arguments::{Arguments as _, arguments},
     coerce::{self, AbsPaths, Labels, Name, Sequence, StrDict, go_type, one_or_sequence},
     link::Links,
     probe::ProbeArg,
@@ -19,7 +20,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// `test(...)`: a local resource that may update while others do.
-fn test<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn test<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     Session::of(eval).warn(
         "test() is deprecated and will be removed in a future release.\n\
          Change this call to use `local_resource(..., allow_parallel=True)`",
@@ -28,7 +29,7 @@ fn test<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Valu
 }
 
 /// `local_resource(...)`.
-fn local_resource<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn local_resource<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     declare(eval, &args, false)
 }
 
@@ -36,8 +37,9 @@ fn declare<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: &Args<'v>,
     parallel_by_default: bool,
-) -> EvalResult<Value<'v>> {
-    let mut params = Params { allow_parallel: parallel_by_default, ..Params::default() };
+) -> Outcome<'v> {
+    let mut params =
+        Params { allow_parallel: parallel_by_default, auto_init: true, ..Params::default() };
     params.bind(eval, args)?;
     let resource = params.into_resource(eval, args.function)?;
     let mut declarations = Session::of(eval).declarations.borrow_mut();
@@ -46,78 +48,31 @@ fn declare<'v>(
     Ok(Value::new_none())
 }
 
-/// The arguments of a call, converted but not yet checked against each other.
-struct Params<'v> {
-    name: Name,
-    cmd: Option<Value<'v>>,
-    deps: AbsPaths,
-    trigger_mode: Option<TriggerModeArg>,
-    resource_deps: Sequence<'v>,
-    ignore: Option<Value<'v>>,
-    auto_init: bool,
-    serve_cmd: Option<Value<'v>>,
-    allow_parallel: bool,
-    links: Links,
-    labels: Labels,
-    env: StrDict,
-    serve_env: StrDict,
-    readiness_probe: ProbeArg,
-    dir: Option<Value<'v>>,
-    serve_dir: Option<Value<'v>>,
-}
-
-impl Default for Params<'_> {
-    fn default() -> Self {
-        Self {
-            name: Name::default(),
-            cmd: None,
-            deps: AbsPaths::default(),
-            trigger_mode: None,
-            resource_deps: Sequence::default(),
-            ignore: None,
-            auto_init: true,
-            serve_cmd: None,
-            allow_parallel: false,
-            links: Links::default(),
-            labels: Labels::default(),
-            env: StrDict::default(),
-            serve_env: StrDict::default(),
-            readiness_probe: ProbeArg::default(),
-            dir: None,
-            serve_dir: None,
-        }
+arguments! {
+    struct Params<'v> {
+        name: Name = "name",
+        cmd: Option<Value<'v>> = "cmd?",
+        deps: AbsPaths = "deps?",
+        trigger_mode: Option<TriggerModeArg> = "trigger_mode?",
+        resource_deps: Sequence<'v> = "resource_deps?",
+        ignore: Option<Value<'v>> = "ignore?",
+        auto_init: bool = "auto_init?",
+        serve_cmd: Option<Value<'v>> = "serve_cmd?",
+        // Commands for Windows may be anything here.
+        cmd_bat: Option<Value<'v>> = "cmd_bat?",
+        serve_cmd_bat: Option<Value<'v>> = "serve_cmd_bat?",
+        allow_parallel: bool = "allow_parallel?",
+        links: Links = "links?",
+        labels: Labels = "labels?",
+        env: StrDict = "env?",
+        serve_env: StrDict = "serve_env?",
+        readiness_probe: ProbeArg = "readiness_probe?",
+        dir: Option<Value<'v>> = "dir?",
+        serve_dir: Option<Value<'v>> = "serve_dir?",
     }
 }
 
 impl<'v> Params<'v> {
-    fn bind(&mut self, eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<()> {
-        // Commands for Windows may be anything here.
-        let [mut cmd_bat, mut serve_cmd_bat] = [None::<Value<'v>>; 2];
-        args.unpack(
-            eval,
-            &mut [
-                ("name", &mut self.name),
-                ("cmd?", &mut self.cmd),
-                ("deps?", &mut self.deps),
-                ("trigger_mode?", &mut self.trigger_mode),
-                ("resource_deps?", &mut self.resource_deps),
-                ("ignore?", &mut self.ignore),
-                ("auto_init?", &mut self.auto_init),
-                ("serve_cmd?", &mut self.serve_cmd),
-                ("cmd_bat?", &mut cmd_bat),
-                ("serve_cmd_bat?", &mut serve_cmd_bat),
-                ("allow_parallel?", &mut self.allow_parallel),
-                ("links?", &mut self.links),
-                ("labels?", &mut self.labels),
-                ("env?", &mut self.env),
-                ("serve_env?", &mut self.serve_env),
-                ("readiness_probe?", &mut self.readiness_probe),
-                ("dir?", &mut self.dir),
-                ("serve_dir?", &mut self.serve_dir),
-            ],
-        )
-    }
-
     fn into_resource(
         self,
         eval: &Evaluator<'v, '_, '_>,

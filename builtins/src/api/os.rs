@@ -2,7 +2,7 @@
 
 use builtins_language::{
     AllocList, Args, BuiltinsExt, EvalResult, Evaluator, FrozenModuleValue, FrozenValue,
-    GlobalsBuilder, NativeFn, Value, raise, repr,
+    GlobalsBuilder, NativeFn, Outcome, Value, raise, repr,
 };
 use engine_formats::golang::path;
 
@@ -49,13 +49,13 @@ pub(super) fn register(builder: &mut GlobalsBuilder, session: &Session) {
 }
 
 /// The directory of the file that is being executed.
-fn getcwd<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn getcwd<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     args.unpack(eval, &mut [])?;
     Ok(eval.heap().alloc(Session::of(eval).dir()))
 }
 
 /// An environment variable.
-fn getenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn getenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut key, mut default) = (Strish::default(), Value::new_none());
     args.unpack(eval, &mut [("key", &mut key), ("default?", &mut default)])?;
     let value = Session::of(eval).host.env(&key.0);
@@ -63,7 +63,7 @@ fn getenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Va
 }
 
 /// Sets an environment variable.
-fn putenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn putenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut key, mut value) = (Strish::default(), Strish::default());
     args.unpack(eval, &mut [("key", &mut key), ("value", &mut value)])?;
     Session::of(eval).host.set_env(&key.0, Some(&value.0));
@@ -71,7 +71,7 @@ fn putenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Va
 }
 
 /// Removes an environment variable.
-fn unsetenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn unsetenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut key = Strish::default();
     args.unpack(eval, &mut [("key", &mut key)])?;
     Session::of(eval).host.set_env(&key.0, None);
@@ -86,32 +86,32 @@ fn path_argument<'v>(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalR
 }
 
 /// An absolute path.
-fn abspath<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn abspath<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = path_argument(eval, &args)?;
     Ok(eval.heap().alloc(Session::of(eval).abs(&given)))
 }
 
 /// The last element of a path.
-fn basename<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn basename<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = path_argument(eval, &args)?;
     Ok(eval.heap().alloc(path::base(&given)))
 }
 
 /// All but the last element of a path.
-fn dirname<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn dirname<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = path_argument(eval, &args)?;
     Ok(eval.heap().alloc(path::dir(&given)))
 }
 
 /// Whether a path leads to something.
-fn exists<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn exists<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = path_argument(eval, &args)?;
     let session = Session::of(eval);
     Ok(Value::new_bool(session.host.stat(&session.abs(&given)).is_ok()))
 }
 
 /// Joins the elements of a path and cleans the result.
-fn join<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn join<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut parts = Vec::new();
     for (index, part) in args.positional.iter().enumerate() {
         let Some(text) = part.unpack_str() else {
@@ -126,7 +126,7 @@ fn join<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Valu
 }
 
 /// An absolute path without links.
-fn realpath<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn realpath<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = path_argument(eval, &args)?;
     let session = Session::of(eval);
     let resolved =
@@ -136,7 +136,7 @@ fn realpath<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<
 }
 
 /// A path relative to another.
-fn relpath<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn relpath<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut target, mut base) = (String::new(), Session::of(eval).dir());
     args.unpack(eval, &mut [("targpath", &mut target), ("basepath?", &mut base)])?;
     let relative = path::rel(&base, &target).map_err(|why| raise(why.to_string()))?;
@@ -144,7 +144,7 @@ fn relpath<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<V
 }
 
 /// A word that a shell takes as it is.
-fn shell_quote<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn shell_quote<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut name = String::new();
     args.unpack(eval, &mut [("name", &mut name)])?;
     let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '_' || "@%+=:,./-".contains(it);

@@ -7,12 +7,16 @@ use std::{
 
 use builtins_language::{
     AllocList, ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, FromArg, GlobalsBuilder, Heap,
-    Mismatch, Site, Value, ValueHasher, ValueLike, api_value, raise, raise_at, repr, type_name,
+    Mismatch, Outcome, Site, Value, ValueHasher, ValueLike, api_value, raise, raise_at, repr,
+    type_name,
 };
 use engine_formats::golang::quote::quote;
 use engine_model::{ExecAction, HttpGetAction, Probe, TcpSocketAction};
 
-use super::coerce::{StrSequence, go_type};
+use super::{
+    arguments::{Arguments as _, arguments},
+    coerce::{OrNone, StrSequence, go_type},
+};
 
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     builder.function("probe", probe);
@@ -114,12 +118,11 @@ macro_rules! struct_like {
             }
         }
 
-        impl $value {
-            /// This kind of value, or `None` for none.
-            fn optional(value: Value<'_>) -> Result<Option<Self>, Mismatch> {
-                match value.downcast_ref::<Self>() {
-                    Some(it) => Ok(Some(it.clone())),
-                    None if value.is_none() => Ok(None),
+        impl<'v> FromArg<'v> for OrNone<$value> {
+            fn from_arg(value: Value<'v>, _: &mut Evaluator<'v, '_, '_>) -> Result<Self, Mismatch> {
+                match value.downcast_ref::<$value>() {
+                    Some(it) => Ok(Self(Some(it.clone()))),
+                    None if value.is_none() => Ok(Self(None)),
                     None => Err(format!("got {}, want {}", go_type(value), $name).into()),
                 }
             }
@@ -128,7 +131,7 @@ macro_rules! struct_like {
 }
 
 /// What `exec_action(...)` returns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct ExecValue {
     command: Vec<String>,
 }
@@ -142,7 +145,7 @@ impl ExecValue {
 }
 
 /// What `http_get_action(...)` returns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct HttpGetValue {
     host: String,
     path: String,
@@ -164,7 +167,7 @@ impl HttpGetValue {
 }
 
 /// What `tcp_socket_action(...)` returns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct TcpSocketValue {
     host: String,
     port: i64,
@@ -242,12 +245,13 @@ fn wrap(port: i64) -> i32 {
 pub(crate) struct ProbeArg(pub(crate) Option<Probe>);
 
 impl<'v> FromArg<'v> for ProbeArg {
-    fn from_arg(value: Value<'v>, _: &mut Evaluator<'v, '_, '_>) -> Result<Self, Mismatch> {
-        Ok(Self(ProbeValue::optional(value)?.map(|it| it.spec())))
+    fn from_arg(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) -> Result<Self, Mismatch> {
+        Ok(Self(OrNone::<ProbeValue>::from_arg(value, eval)?.0.map(|it| it.spec())))
     }
 }
 
 /// An integer of 32 bits, whose refusal is worded unlike that of other integers.
+#[derive(Default)]
 struct Int32(i32);
 
 impl<'v> FromArg<'v> for Int32 {
@@ -262,68 +266,48 @@ impl<'v> FromArg<'v> for Int32 {
     }
 }
 
-macro_rules! optional_from_arg {
-    ($($wrapper:ident, $value:ident;)*) => {$(
-        struct $wrapper(Option<$value>);
-
-        impl<'v> FromArg<'v> for $wrapper {
-            fn from_arg(value: Value<'v>, _: &mut Evaluator<'v, '_, '_>) -> Result<Self, Mismatch> {
-                $value::optional(value).map(Self)
-            }
-        }
-    )*};
-}
-
-optional_from_arg! {
-    ExecArg, ExecValue;
-    HttpGetArg, HttpGetValue;
-    TcpSocketArg, TcpSocketValue;
+arguments! {
+    struct ProbeArgs {
+        initial_delay: Int32 = "initial_delay_secs?",
+        timeout: Int32 = "timeout_secs?",
+        period: Int32 = "period_secs?",
+        successes: Int32 = "success_threshold?",
+        failures: Int32 = "failure_threshold?",
+        exec: OrNone<ExecValue> = "exec?",
+        http_get: OrNone<HttpGetValue> = "http_get?",
+        tcp_socket: OrNone<TcpSocketValue> = "tcp_socket?",
+    }
 }
 
 /// `probe(...)`: when a server counts as ready.
-fn probe<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
-    let [mut initial_delay, mut timeout, mut period, mut successes, mut failures] =
-        [const { Int32(0) }; 5];
-    let (mut exec, mut http_get, mut tcp_socket) =
-        (ExecArg(None), HttpGetArg(None), TcpSocketArg(None));
-    args.unpack(
-        eval,
-        &mut [
-            ("initial_delay_secs?", &mut initial_delay),
-            ("timeout_secs?", &mut timeout),
-            ("period_secs?", &mut period),
-            ("success_threshold?", &mut successes),
-            ("failure_threshold?", &mut failures),
-            ("exec?", &mut exec),
-            ("http_get?", &mut http_get),
-            ("tcp_socket?", &mut tcp_socket),
-        ],
-    )?;
-    let actions = [exec.0.is_some(), http_get.0.is_some(), tcp_socket.0.is_some()];
+fn probe<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
+    let given = ProbeArgs::unpack(eval, &args)?;
+    let (exec, http_get, tcp_socket) = (given.exec.0, given.http_get.0, given.tcp_socket.0);
+    let actions = [exec.is_some(), http_get.is_some(), tcp_socket.is_some()];
     if actions.into_iter().filter(|it| *it).count() != 1 {
         return Err(raise("exactly one of exec, http_get, or tcp_socket must be specified"));
     }
     Ok(eval.heap().alloc(ProbeValue {
-        exec: exec.0,
-        failure_threshold: failures.0,
-        http_get: http_get.0,
-        initial_delay_secs: initial_delay.0,
-        period_secs: period.0,
-        success_threshold: successes.0,
-        tcp_socket: tcp_socket.0,
-        timeout_secs: timeout.0,
+        exec,
+        failure_threshold: given.failures.0,
+        http_get,
+        initial_delay_secs: given.initial_delay.0,
+        period_secs: given.period.0,
+        success_threshold: given.successes.0,
+        tcp_socket,
+        timeout_secs: given.timeout.0,
     }))
 }
 
 /// `exec_action(command)`.
-fn exec_action<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn exec_action<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut command = StrSequence::default();
     args.unpack(eval, &mut [("command", &mut command)])?;
     Ok(eval.heap().alloc(ExecValue { command: command.0 }))
 }
 
 /// `http_get_action(port, host="", scheme="", path="")`.
-fn http_get_action<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn http_get_action<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let [mut host, mut scheme, mut path] = [const { String::new() }; 3];
     let mut port = 0_i64;
     args.unpack(
@@ -339,10 +323,7 @@ fn http_get_action<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Eval
 }
 
 /// `tcp_socket_action(port, host="")`.
-fn tcp_socket_action<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn tcp_socket_action<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut port, mut host) = (0_i64, String::new());
     args.unpack(eval, &mut [("port", &mut port), ("host?", &mut host)])?;
     Ok(eval.heap().alloc(TcpSocketValue { host, port }))

@@ -1,8 +1,7 @@
 //! Settings of the engine that a Tiltfile can change: updates, `ci`, pruning, versions, watching.
 
 use builtins_language::{
-    Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Mismatch, Value, raise, repr,
-    type_name,
+    Args, BuiltinsExt, Evaluator, GlobalsBuilder, Mismatch, Outcome, Value, raise, repr, type_name,
 };
 use engine_formats::golang::{
     quote::quote,
@@ -10,7 +9,10 @@ use engine_formats::golang::{
 };
 use engine_model::{GoDuration, IgnorePatterns, Nanoseconds};
 
-use super::coerce::{Duration, StrOrList, go_type};
+use super::{
+    arguments::{Arguments as _, arguments},
+    coerce::{Duration, StrOrList, go_type},
+};
 use crate::{COMPATIBLE_VERSION, session::Session};
 
 mod product;
@@ -34,20 +36,19 @@ fn optional_int(value: Option<Value<'_>>) -> Result<Option<i32>, Mismatch> {
     }
 }
 
+arguments! {
+    struct UpdateArgs<'v> {
+        max_parallel: Option<Value<'v>> = "max_parallel_updates?",
+        upsert_timeout: Option<Value<'v>> = "k8s_upsert_timeout_secs?",
+        suppressed: StrOrList = "suppress_unused_image_warnings?",
+        server_side_apply: String = "k8s_server_side_apply?",
+    }
+}
+
 /// `update_settings(...)`: calls add up.
-fn update_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
-    let [mut max_parallel, mut upsert_timeout] = [None::<Value<'v>>; 2];
-    let mut suppressed = StrOrList::default();
-    let mut server_side_apply = String::new();
-    args.unpack(
-        eval,
-        &mut [
-            ("max_parallel_updates?", &mut max_parallel),
-            ("k8s_upsert_timeout_secs?", &mut upsert_timeout),
-            ("suppress_unused_image_warnings?", &mut suppressed),
-            ("k8s_server_side_apply?", &mut server_side_apply),
-        ],
-    )?;
+fn update_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
+    let UpdateArgs { max_parallel, upsert_timeout, suppressed, server_side_apply } =
+        UpdateArgs::unpack(eval, &args)?;
     let int = |name: &str, value| {
         optional_int(value)
             .map_err(|why| raise(format!("update_settings: for parameter \"{name}\": {why}")))
@@ -89,7 +90,7 @@ fn update_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Eval
 }
 
 /// `ci_settings(...)`: what is given replaces what was given before.
-fn ci_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn ci_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     // The reference takes a nanosecond less than nothing for "not given".
     let [mut grace_period, mut timeout, mut readiness_timeout] = [Duration(-1); 3];
     args.unpack(
@@ -113,25 +114,21 @@ fn ci_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResu
     Ok(Value::new_none())
 }
 
+arguments! {
+    struct PruneArgs<'v> {
+        disable: bool = "disable?",
+        max_age_mins: i64 = "max_age_mins?",
+        num_builds: i64 = "num_builds?",
+        interval_hrs: i64 = "interval_hrs?",
+        keep_recent: Option<Value<'v>> = "keep_recent?",
+    }
+}
+
 /// `docker_prune_settings(...)`.
-fn docker_prune_settings<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn docker_prune_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     const MINUTE: i64 = 60_000_000_000;
-    let mut disable = false;
-    let [mut max_age_mins, mut num_builds, mut interval_hrs] = [0_i64; 3];
-    let mut keep_recent = None::<Value<'v>>;
-    args.unpack(
-        eval,
-        &mut [
-            ("disable?", &mut disable),
-            ("max_age_mins?", &mut max_age_mins),
-            ("num_builds?", &mut num_builds),
-            ("interval_hrs?", &mut interval_hrs),
-            ("keep_recent?", &mut keep_recent),
-        ],
-    )?;
+    let PruneArgs { disable, max_age_mins, num_builds, interval_hrs, keep_recent } =
+        PruneArgs::unpack(eval, &args)?;
     if num_builds != 0 && interval_hrs != 0 {
         return Err(raise(
             "can't specify both 'prune every X builds' and 'prune every Y hours'; please pass \
@@ -162,7 +159,7 @@ fn docker_prune_settings<'v>(
 }
 
 /// `version_settings(check_updates=True, constraint="")`.
-fn version_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn version_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let session = Session::of(eval);
     let mut check_updates = session.declarations.borrow().settings.version.check_updates;
     let mut constraint = String::new();
@@ -200,7 +197,7 @@ fn check_version(constraint: &str) -> Result<(), ConstraintError> {
 }
 
 /// `watch_settings(ignore=[])`: each call adds patterns relative to its directory.
-fn watch_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn watch_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut ignore = StrOrList::default();
     args.unpack(eval, &mut [("ignore?", &mut ignore)])?;
     if let Some(patterns) = ignore.0.filter(|it| !it.is_empty()) {

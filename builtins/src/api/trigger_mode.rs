@@ -3,8 +3,8 @@
 use std::fmt;
 
 use builtins_language::{
-    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, FromArg, GlobalsBuilder, Mismatch, Value,
-    ValueHasher, ValueLike, api_value, raise, type_name,
+    ApiValue, Args, BuiltinsExt, EvalResult, Evaluator, FromArg, GlobalsBuilder, Mismatch, Outcome,
+    Value, ValueHasher, ValueLike, api_value, raise, type_name,
 };
 use engine_model::TriggerMode;
 
@@ -69,7 +69,7 @@ pub(crate) fn resolve(
 }
 
 /// `trigger_mode(trigger_mode)`: the mode of all resources that say nothing else.
-fn trigger_mode<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn trigger_mode<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut mode = TriggerModeArg::default();
     args.unpack(eval, &mut [("trigger_mode", &mut mode)])?;
     let session = Session::of(eval);

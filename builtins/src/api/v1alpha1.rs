@@ -3,8 +3,8 @@
 //! Each function is driven by a table, which it finds by the name it was called with.
 
 use builtins_language::{
-    AllocDict, Args, BuiltinsExt, ConstructedDict, EvalResult, Evaluator, FrozenModuleValue,
-    GlobalsBuilder, NativeFn, Value, args::Param, raise,
+    AllocDict, Args, BuiltinsExt, ConstructedDict, Evaluator, FrozenModuleValue, GlobalsBuilder,
+    NativeFn, Outcome, Value, args::Param, raise,
 };
 use engine_formats::v1alpha1::aggregate;
 use serde_json::{Map, Value as Json};
@@ -36,7 +36,7 @@ fn short_name(function: &str) -> &str {
 }
 
 /// `v1alpha1.NAME(...)` for a nested spec: a frozen dict that is known to fit.
-fn make_spec<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn make_spec<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let spec = Spec::named(short_name(args.function));
     let fields: Vec<_> = spec.fields.iter().filter(|it| it.place != Place::DictOnly).collect();
     let names: Vec<String> = fields.iter().map(|it| format!("{}?", it.name)).collect();
@@ -72,7 +72,7 @@ fn go_type(function: &str) -> String {
 }
 
 /// `v1alpha1.NAME(name, labels, annotations, ...)`: registers an object.
-fn declare_object<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn declare_object<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let object = Object::named(short_name(args.function));
     let mut name = String::new();
     let [mut labels, mut annotations] = [const { StrMap(Json::Null) }; 2];

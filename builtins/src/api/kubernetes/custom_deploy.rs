@@ -1,6 +1,6 @@
 //! `k8s_custom_deploy`: a resource that the user's commands apply and delete.
 
-use builtins_language::{Args, EvalResult, Evaluator, Value, raise};
+use builtins_language::{Args, EvalResult, Evaluator, Outcome, Value, raise};
 use engine_formats::{
     docker::{reference::Reference, selector::RefSelector},
     golang::quote::quote,
@@ -8,6 +8,7 @@ use engine_formats::{
 use engine_model::{Cmd, ContainerNameSelector, IgnoreDef, LiveUpdateSpec};
 
 use super::super::{
+    arguments::{Arguments as _, arguments},
     coerce::{AbsPaths, ImageRefs, StrDict, command, shell},
     images::raise_duplicate,
     live_update,
@@ -20,47 +21,22 @@ use crate::{
     session::Session,
 };
 
-#[derive(Default)]
-struct DeployArgs<'v> {
-    name: String,
-    apply_cmd: Option<Value<'v>>,
-    delete_cmd: Option<Value<'v>>,
-    deps: AbsPaths,
-    image_selector: String,
-    live_update: Option<Value<'v>>,
-    apply_dir: Option<Value<'v>>,
-    apply_env: StrDict,
-    apply_cmd_bat: Option<Value<'v>>,
-    delete_dir: Option<Value<'v>>,
-    delete_env: StrDict,
-    delete_cmd_bat: Option<Value<'v>>,
-    container_selector: String,
-    image_deps: ImageRefs,
-}
-
-impl<'v> DeployArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
-        let mut it = Self::default();
-        args.unpack(
-            eval,
-            &mut [
-                ("name", &mut it.name),
-                ("apply_cmd", &mut it.apply_cmd),
-                ("delete_cmd", &mut it.delete_cmd),
-                ("deps", &mut it.deps),
-                ("image_selector?", &mut it.image_selector),
-                ("live_update?", &mut it.live_update),
-                ("apply_dir?", &mut it.apply_dir),
-                ("apply_env?", &mut it.apply_env),
-                ("apply_cmd_bat?", &mut it.apply_cmd_bat),
-                ("delete_dir?", &mut it.delete_dir),
-                ("delete_env?", &mut it.delete_env),
-                ("delete_cmd_bat?", &mut it.delete_cmd_bat),
-                ("container_selector?", &mut it.container_selector),
-                ("image_deps?", &mut it.image_deps),
-            ],
-        )?;
-        Ok(it)
+arguments! {
+    struct DeployArgs<'v> {
+        name: String = "name",
+        apply_cmd: Option<Value<'v>> = "apply_cmd",
+        delete_cmd: Option<Value<'v>> = "delete_cmd",
+        deps: AbsPaths = "deps",
+        image_selector: String = "image_selector?",
+        live_update: Option<Value<'v>> = "live_update?",
+        apply_dir: Option<Value<'v>> = "apply_dir?",
+        apply_env: StrDict = "apply_env?",
+        apply_cmd_bat: Option<Value<'v>> = "apply_cmd_bat?",
+        delete_dir: Option<Value<'v>> = "delete_dir?",
+        delete_env: StrDict = "delete_env?",
+        delete_cmd_bat: Option<Value<'v>> = "delete_cmd_bat?",
+        container_selector: String = "container_selector?",
+        image_deps: ImageRefs = "image_deps?",
     }
 }
 
@@ -68,7 +44,7 @@ impl<'v> DeployArgs<'v> {
 pub(super) fn k8s_custom_deploy<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+) -> Outcome<'v> {
     let given = DeployArgs::unpack(eval, &args)?;
     let apply =
         required_command(eval, "apply_cmd", given.apply_cmd, given.apply_dir, &given.apply_env)?;

@@ -1,7 +1,7 @@
 //! `k8s_kind` and `k8s_image_json_path`: where objects of custom kinds name their images.
 
 use builtins_language::{
-    Args, DictRef, EvalResult, Evaluator, FromArg, Mismatch, Value, raise, repr, type_name,
+    Args, DictRef, EvalResult, Evaluator, FromArg, Mismatch, Outcome, Value, raise, repr, type_name,
 };
 use engine_formats::{
     golang::quote::quote,
@@ -77,10 +77,7 @@ impl<'v> FromArg<'v> for ImageObjectArg {
 }
 
 /// Says where objects of a kind keep their images, and that they are workloads.
-pub(super) fn k8s_kind<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+pub(super) fn k8s_kind<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     if args.positional.len() > 1 {
         return Err(args.error(format!("got {} arguments, want at most 1", args.positional.len())));
     }
@@ -114,7 +111,7 @@ pub(super) fn k8s_kind<'v>(
 pub(super) fn k8s_image_json_path<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+) -> Outcome<'v> {
     let (mut paths, mut spec) = (PathsArg::default(), SelectorSpec::default());
     args.unpack(
         eval,

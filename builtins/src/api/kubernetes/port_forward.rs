@@ -3,14 +3,17 @@
 use std::{fmt, sync::LazyLock};
 
 use builtins_language::{
-    ApiValue, Args, EvalResult, Evaluator, Heap, Int, Mismatch, Value, ValueLike, api_value, raise,
+    ApiValue, Args, Evaluator, Heap, Int, Mismatch, Outcome, Value, ValueLike, api_value, raise,
     repr,
 };
 use engine_formats::golang::{quote::quote, url::Url};
 use engine_model::Forward;
 use regex::Regex;
 
-use super::super::coerce::{go_type, sequence};
+use super::super::{
+    arguments::{Arguments as _, arguments},
+    coerce::{go_type, sequence},
+};
 
 static HOST: LazyLock<Regex> = LazyLock::new(|| {
     let number = r"([0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])";
@@ -50,23 +53,20 @@ impl ApiValue for PortForwardValue {
     }
 }
 
+arguments! {
+    struct ForwardArgs {
+        local_port: i64 = "local_port",
+        container_port: i64 = "container_port?",
+        name: String = "name?",
+        path: String = "link_path?",
+        host: String = "host?",
+    }
+}
+
 /// Describes a forwarded port.
-pub(super) fn port_forward<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
-    let (mut local_port, mut container_port) = (0_i64, 0_i64);
-    let (mut name, mut path, mut host) = (String::new(), String::new(), String::new());
-    args.unpack(
-        eval,
-        &mut [
-            ("local_port", &mut local_port),
-            ("container_port?", &mut container_port),
-            ("name?", &mut name),
-            ("link_path?", &mut path),
-            ("host?", &mut host),
-        ],
-    )?;
+pub(super) fn port_forward<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
+    let ForwardArgs { local_port, container_port, name, mut path, host } =
+        ForwardArgs::unpack(eval, &args)?;
     if !path.is_empty() {
         let url = Url::parse(&path).map_err(|why| raise(format!("parsing `path` param: {why}")))?;
         let text = url.to_string();

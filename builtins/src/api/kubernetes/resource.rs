@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use builtins_language::{
-    Args, DictRef, EvalResult, Evaluator, FromArg, ListRef, Mismatch, Value, raise, repr, type_name,
+    Args, DictRef, Evaluator, FromArg, ListRef, Mismatch, Outcome, Value, raise, repr, type_name,
 };
 use engine_formats::golang::quote::quote;
 use engine_model::PodReadiness;
 
 use super::{
     super::{
+        arguments::{Arguments as _, arguments},
         coerce::{Labels, Name, OrNone, Sequence, as_text, go_type, plain_strings},
         link::Links,
         trigger_mode::TriggerModeArg,
@@ -51,51 +52,25 @@ impl<'v> FromArg<'v> for DiscoveryArg {
     }
 }
 
-#[derive(Default)]
-struct K8sResourceArgs<'v> {
-    workload: Name,
-    new_name: Name,
-    port_forwards: Option<Value<'v>>,
-    extra_pod_selectors: Option<Value<'v>>,
-    trigger_mode: Option<TriggerModeArg>,
-    resource_deps: Sequence<'v>,
-    objects: Sequence<'v>,
-    auto_init: OrNone<bool>,
-    pod_readiness: ReadinessArg,
-    links: Links,
-    labels: Labels,
-    discovery_strategy: DiscoveryArg,
-}
-
-impl<'v> K8sResourceArgs<'v> {
-    fn unpack(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<Self> {
-        let mut it = Self::default();
-        args.unpack(
-            eval,
-            &mut [
-                ("workload?", &mut it.workload),
-                ("new_name?", &mut it.new_name),
-                ("port_forwards?", &mut it.port_forwards),
-                ("extra_pod_selectors?", &mut it.extra_pod_selectors),
-                ("trigger_mode?", &mut it.trigger_mode),
-                ("resource_deps?", &mut it.resource_deps),
-                ("objects?", &mut it.objects),
-                ("auto_init?", &mut it.auto_init),
-                ("pod_readiness?", &mut it.pod_readiness),
-                ("links?", &mut it.links),
-                ("labels?", &mut it.labels),
-                ("discovery_strategy?", &mut it.discovery_strategy),
-            ],
-        )?;
-        Ok(it)
+arguments! {
+    struct K8sResourceArgs<'v> {
+        workload: Name = "workload?",
+        new_name: Name = "new_name?",
+        port_forwards: Option<Value<'v>> = "port_forwards?",
+        extra_pod_selectors: Option<Value<'v>> = "extra_pod_selectors?",
+        trigger_mode: Option<TriggerModeArg> = "trigger_mode?",
+        resource_deps: Sequence<'v> = "resource_deps?",
+        objects: Sequence<'v> = "objects?",
+        auto_init: OrNone<bool> = "auto_init?",
+        pod_readiness: ReadinessArg = "pod_readiness?",
+        links: Links = "links?",
+        labels: Labels = "labels?",
+        discovery_strategy: DiscoveryArg = "discovery_strategy?",
     }
 }
 
 /// Says something about a resource, or makes one of objects.
-pub(super) fn k8s_resource<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+pub(super) fn k8s_resource<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let given = K8sResourceArgs::unpack(eval, &args)?;
     let is_group = given.workload.0.is_empty();
     let workload = if is_group { given.new_name.0.clone() } else { given.workload.0 };

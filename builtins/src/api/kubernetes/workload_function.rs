@@ -3,8 +3,9 @@
 use std::fmt;
 
 use builtins_language::{
-    ApiValue, Args, EvalError, EvalResult, Evaluator, FromArg, Heap, Interpreter, Mismatch, Value,
-    ValueHasher, api_value, call, callable_name, definition, n_params, raise, type_name,
+    ApiValue, Args, EvalError, EvalResult, Evaluator, FromArg, Heap, Interpreter, Mismatch,
+    Outcome, Value, ValueHasher, api_value, call, callable_name, definition, n_params, raise,
+    type_name,
 };
 use engine_formats::kubernetes::Object;
 
@@ -32,7 +33,7 @@ impl<'v> FromArg<'v> for FunctionArg<'v> {
 pub(super) fn workload_to_resource_function<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+) -> Outcome<'v> {
     let mut function = FunctionArg(Value::new_none());
     args.unpack(eval, &mut [("func", &mut function)])?;
     let function = function.0;

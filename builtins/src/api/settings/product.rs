@@ -1,6 +1,6 @@
 //! Further settings: secrets in logs, analytics, telemetry, features, teams.
 
-use builtins_language::{Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Value, raise};
+use builtins_language::{Args, BuiltinsExt, Evaluator, GlobalsBuilder, Outcome, Value, raise};
 use engine_formats::golang::quote::command_line;
 use engine_model::Nanoseconds;
 
@@ -23,7 +23,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 }
 
 /// `secret_settings(disable_scrub)`.
-fn secret_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn secret_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut disable_scrub = false;
     args.unpack(eval, &mut [("disable_scrub", &mut disable_scrub)])?;
     Session::of(eval).declarations.borrow_mut().settings.scrub_secrets = !disable_scrub;
@@ -31,10 +31,7 @@ fn secret_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Eval
 }
 
 /// `analytics_settings(enable)`.
-fn analytics_settings<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn analytics_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut enable = false;
     args.unpack(eval, &mut [("enable", &mut enable)])?;
     Session::of(eval).declarations.borrow_mut().settings.analytics = if enable { 2 } else { 1 };
@@ -45,17 +42,14 @@ fn analytics_settings<'v>(
 fn experimental_analytics_report<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+) -> Outcome<'v> {
     let mut tags = StrDict::default();
     args.unpack(eval, &mut [("tags", &mut tags)])?;
     Ok(Value::new_none())
 }
 
 /// `experimental_telemetry_cmd(cmd, cmd_bat, period, dir)`.
-fn experimental_telemetry_cmd<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn experimental_telemetry_cmd<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let [mut cmd, mut cmd_bat, mut dir] = [None::<Value<'v>>; 3];
     let mut period = Duration(0);
     args.unpack(
@@ -86,42 +80,32 @@ fn experimental_telemetry_cmd<'v>(
 }
 
 /// `experimental_metrics_settings(...)`: accepts anything and does nothing.
-fn experimental_metrics_settings<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    _: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn experimental_metrics_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> Outcome<'v> {
     Session::of(eval).warn("experimental_metrics_settings() is deprecated");
     Ok(Value::new_none())
 }
 
 /// `enable_feature(msg)`.
-fn enable_feature<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn enable_feature<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut flag = String::new();
     args.unpack(eval, &mut [("msg", &mut flag)])?;
     set_feature(eval, &flag, true)
 }
 
 /// `disable_feature(msg)`.
-fn disable_feature<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn disable_feature<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut flag = String::new();
     args.unpack(eval, &mut [("msg", &mut flag)])?;
     set_feature(eval, &flag, false)
 }
 
 /// `disable_snapshots()`.
-fn disable_snapshots<'v>(
-    eval: &mut Evaluator<'v, '_, '_>,
-    args: Args<'v>,
-) -> EvalResult<Value<'v>> {
+fn disable_snapshots<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     args.unpack(eval, &mut [])?;
     set_feature(eval, SNAPSHOTS, false)
 }
 
-fn set_feature<'v>(
-    eval: &Evaluator<'v, '_, '_>,
-    flag: &str,
-    enabled: bool,
-) -> EvalResult<Value<'v>> {
+fn set_feature<'v>(eval: &Evaluator<'v, '_, '_>, flag: &str, enabled: bool) -> Outcome<'v> {
     let session = Session::of(eval);
     let outcome = session.declarations.borrow_mut().settings.features.set(flag, enabled);
     match outcome {
@@ -133,7 +117,7 @@ fn set_feature<'v>(
 }
 
 /// `set_team(team_id)`.
-fn set_team<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> EvalResult<Value<'v>> {
+fn set_team<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let mut team_id = String::new();
     args.unpack(eval, &mut [("team_id", &mut team_id)])?;
     if team_id.is_empty() {
