@@ -72,12 +72,6 @@ impl Entry {
             Shape::Value(_) => &[],
         }
     }
-
-    /// Whether it is a module, whose members are entries too.
-    #[must_use]
-    pub fn is_module(&self) -> bool {
-        matches!(self.shape, Shape::Value("module"))
-    }
 }
 
 impl Param {

@@ -27,12 +27,6 @@ impl SourceMap {
         SourceMap { source: source.into(), lines, segments }
     }
 
-    /// Whether the text is the source, byte for byte.
-    #[must_use]
-    pub fn is_identity(&self) -> bool {
-        self.segments.is_empty()
-    }
-
     /// The user's text.
     #[must_use]
     pub fn source(&self) -> &str {
@@ -54,11 +48,5 @@ impl SourceMap {
     #[must_use]
     pub fn line_col(&self, source_offset: u32) -> (u32, u32) {
         self.lines.line_col(&self.source, source_offset as usize)
-    }
-
-    /// The line and column of the source that an output offset stands for.
-    #[must_use]
-    pub fn source_line_col(&self, out: u32) -> (u32, u32) {
-        self.line_col(self.to_source(out))
     }
 }

@@ -1,6 +1,6 @@
 //! How Go prints durations, in its two JSON forms.
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use serde::{Serialize, Serializer};
 
@@ -13,12 +13,6 @@ impl GoDuration {
     #[must_use]
     pub const fn from_secs(secs: i64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
-    }
-
-    /// The same span as a standard duration; negative spans are empty.
-    #[must_use]
-    pub fn to_std(self) -> Duration {
-        Duration::from_nanos(u64::try_from(self.0).unwrap_or(0))
     }
 }
 

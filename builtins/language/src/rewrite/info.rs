@@ -186,11 +186,4 @@ impl FileInfo {
         let found = self.names.binary_search_by_key(&out, |name| name.0);
         found.ok().map(|index| self.names[index].1)
     }
-
-    /// The function whose `def` or `lambda` is at an offset of the rewritten text.
-    #[must_use]
-    pub fn def_at(&self, out: u32) -> Option<&DefInfo> {
-        let found = self.defs.binary_search_by_key(&out, |def| def.begin);
-        found.ok().map(|index| &self.defs[index])
-    }
 }

@@ -110,12 +110,6 @@ impl PathMatcher {
         self.matches(dir)
             && !self.patterns.iter().any(|pattern| pattern.exclusion && may_keep(pattern))
     }
-
-    /// Whether some pattern keeps files that earlier ones leave out.
-    #[must_use]
-    pub fn has_exclusions(&self) -> bool {
-        self.patterns.iter().any(|pattern| pattern.exclusion)
-    }
 }
 
 impl Pattern {

@@ -75,13 +75,6 @@ impl Duration {
             Err(_) => Err(invalid()),
         }
     }
-
-    /// The span in seconds, for fields that are given as a number.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "seconds of a realistic duration are exact")]
-    pub fn as_seconds(self) -> f64 {
-        self.0 as f64 / SECOND as f64
-    }
 }
 
 /// Reads one number with its unit and returns its nanoseconds and what follows.

@@ -113,19 +113,6 @@ pub fn shortest_f(f: f64) -> String {
     not_finite(f).unwrap_or_else(|| Decimal::shortest(&f).plain_form())
 }
 
-/// Prints as `%e` with a number of decimals does: `1.000000e+06`.
-#[must_use]
-pub fn fixed_e(f: f64, decimals: usize) -> String {
-    not_finite(f)
-        .unwrap_or_else(|| Decimal::from_exponent_form(&format!("{f:.decimals$e}")).exponent_form())
-}
-
-/// Prints as `%f` with a number of decimals does: `0.250000`.
-#[must_use]
-pub fn fixed_f(f: f64, decimals: usize) -> String {
-    not_finite(f).unwrap_or_else(|| format!("{f:.decimals$}"))
-}
-
 /// Prints as `encoding/json` does: plain from 1e-6 up to 1e21, otherwise `1e-7` or `1e+21`.
 ///
 /// JSON has no infinities and no NaN; they print as Go names them in its error.
@@ -211,7 +198,5 @@ mod tests {
         let printed =
             [3.0, 1e6, 1e21, 1e-5, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN].map(starlark);
         assert_eq!(printed, ["3.0", "1e+06", "1e+21", "1e-05", "0.5", "+inf", "-inf", "nan"]);
-        assert_eq!(fixed_e(123_456.789, 6), "1.234568e+05");
-        assert_eq!(fixed_f(0.5, 6), "0.500000");
     }
 }

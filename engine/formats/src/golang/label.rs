@@ -9,15 +9,12 @@ use super::quote::quote;
 
 const KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const VALUE: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
-const DNS_LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const DNS_SUBDOMAIN: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 
 const KEY_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', \
     and must start and end with an alphanumeric character";
 const VALUE_RULE: &str = "a valid label must be an empty string or consist of alphanumeric \
     characters, '-', '_' or '.', and must start and end with an alphanumeric character";
-const DNS_LABEL_RULE: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric \
-    characters or '-', and must start and end with an alphanumeric character";
 const DNS_SUBDOMAIN_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case \
     alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
 
@@ -26,7 +23,6 @@ const NAME_MAX: usize = 253;
 
 static KEY_REGEX: LazyLock<Regex> = LazyLock::new(|| anchored(KEY));
 static VALUE_REGEX: LazyLock<Regex> = LazyLock::new(|| anchored(VALUE));
-static DNS_LABEL_REGEX: LazyLock<Regex> = LazyLock::new(|| anchored(DNS_LABEL));
 static DNS_SUBDOMAIN_REGEX: LazyLock<Regex> = LazyLock::new(|| anchored(DNS_SUBDOMAIN));
 
 /// A text that may not be a label of a resource.
@@ -116,29 +112,6 @@ pub fn label_value_errors(value: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with an RFC 1123 label, such as a namespace.
-#[must_use]
-pub fn dns1123_label_errors(value: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    if value.len() > LABEL_MAX {
-        errors.push(max_length_error(LABEL_MAX, "characters"));
-    }
-    if !DNS_LABEL_REGEX.is_match(value) {
-        errors.push(if DNS_SUBDOMAIN_REGEX.is_match(value) {
-            "must not contain dots".to_owned()
-        } else {
-            regex_error(DNS_LABEL_RULE, DNS_LABEL, &["my-name", "123-abc"])
-        });
-    }
-    errors
-}
-
-/// What is wrong with an RFC 1123 subdomain, such as most object names.
-#[must_use]
-pub fn dns1123_subdomain_errors(value: &str) -> Vec<String> {
-    subdomain_errors(value, "characters")
-}
-
 fn subdomain_errors(value: &str, unit: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if value.len() > NAME_MAX {
@@ -171,14 +144,6 @@ pub fn sanitize_name(name: &str) -> String {
         return name.replace('.', "_");
     }
     shorten(name.replace(['/', '%'], "_"), name, NAME_MAX)
-}
-
-/// Makes a text usable as a label key and value.
-#[must_use]
-pub fn sanitize_label(name: &str) -> String {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let sanitized = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
-    shorten(sanitized, name, LABEL_MAX)
 }
 
 fn shorten(sanitized: String, name: &str, max: usize) -> String {

@@ -3,8 +3,6 @@
 
 use std::io;
 
-use engine_model::path::{to_path, to_text};
-
 use super::os_error::PathError;
 
 /// The shortest equivalent of a path; the empty path becomes `.`.
@@ -137,16 +135,6 @@ pub enum Link {
     Directory,
     /// Anything else that exists.
     Other,
-}
-
-/// Looks at a path of the real file system.
-pub fn read_link_info(path: &str) -> io::Result<Link> {
-    let path = to_path(path);
-    let metadata = std::fs::symlink_metadata(&path)?;
-    if metadata.is_symlink() {
-        return Ok(Link::Symlink(to_text(&std::fs::read_link(&path)?).into_owned()));
-    }
-    Ok(if metadata.is_dir() { Link::Directory } else { Link::Other })
 }
 
 /// Why symbolic links could not be resolved.

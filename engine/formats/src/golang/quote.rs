@@ -41,12 +41,6 @@ pub fn quote_char(c: char) -> String {
     out
 }
 
-/// Quotes every string of a list the way `%q` shows a slice: `["a" "b"]`.
-#[must_use]
-pub fn quote_list<S: AsRef<str>>(items: &[S]) -> String {
-    format!("[{}]", quote_joined(items, " "))
-}
-
 /// Quotes every string of a list, with `separator` between them.
 #[must_use]
 pub fn quote_joined<S: AsRef<str>>(items: &[S], separator: &str) -> String {
@@ -214,8 +208,6 @@ mod tests {
         assert_eq!(quote_char('\u{85}'), r"'\u0085'");
         assert_eq!(quote_char('\u{e0001}'), r"'\U000e0001'");
         assert_eq!(quote_char('\''), r"'\''");
-        assert_eq!(quote_list(&["a", "b c"]), r#"["a" "b c"]"#);
-        assert_eq!(quote_list::<&str>(&[]), "[]");
     }
 
     #[test]

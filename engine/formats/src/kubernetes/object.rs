@@ -197,15 +197,6 @@ impl Object {
         find(self, Wanted::PodTemplate).into_iter().map(template_labels).collect()
     }
 
-    /// Whether this is a service that sends traffic to the pods of a workload.
-    #[must_use]
-    pub fn selects_pods_of(&self, workload: &Self) -> bool {
-        workload
-            .pod_template_labels()
-            .into_iter()
-            .any(|labels| self.selects(labels, workload.namespace()))
-    }
-
     /// Whether this is a service whose selector matches the labels of pods in a namespace.
     ///
     /// A service in the default namespace matches pods of any namespace.

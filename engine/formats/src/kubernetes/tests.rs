@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::locator::{ImageLocator, ImageObject};
 use super::names::{Fragment, FragmentError, Fragments, unique_names};
-use super::order::{PodReadiness, sort_for_apply};
+use super::order::sort_for_apply;
 use super::selector::{ObjectSelector, SelectorSpec};
 use super::services::ServiceIndex;
 use super::{Object, images, parse, secrets, to_yaml};
@@ -135,8 +135,10 @@ fn found(case: &Value, objects: &[Object]) -> Result<Vec<String>, Value> {
 
 fn services(workload: &Object, objects: &[Object]) -> String {
     let places = ServiceIndex::new(objects).matching(workload);
-    let selected =
-        objects.iter().enumerate().filter(|(_, object)| object.selects_pods_of(workload));
+    let selected = objects.iter().enumerate().filter(|(_, object)| {
+        let mut labels = workload.pod_template_labels().into_iter();
+        labels.any(|labels| object.selects(labels, workload.namespace()))
+    });
     assert_eq!(places, selected.map(|(place, _)| place).collect::<Vec<_>>());
     places
         .iter()
@@ -198,14 +200,6 @@ fn labels_of_custom_objects_count_only_if_all_are_text() {
     assert!(objects[0].has_labels([("a", "b"), ("c", "")]));
     assert!(!objects[1].has_labels([("a", "b")]));
     assert!(objects[1].has_labels([]));
-}
-
-#[test]
-fn the_strongest_wait_for_pods_wins() {
-    use PodReadiness::{Ignore, Succeeded, Wait};
-    assert_eq!(PodReadiness::strongest([Succeeded, Ignore]), Some(Ignore));
-    assert_eq!(PodReadiness::strongest([Succeeded, Wait, Ignore]), Some(Wait));
-    assert_eq!(PodReadiness::strongest([]), None);
 }
 
 #[test]
