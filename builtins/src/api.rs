@@ -46,7 +46,6 @@ pub(crate) use kube_context::{KubeContext, kube_cluster, refusal};
 pub(crate) use kubernetes::ask_for_names;
 
 /// All names that a Tiltfile can use without defining them.
-#[must_use]
 pub(crate) fn globals(session: &Session) -> Globals {
     let mut builder = builtins_language::globals();
     let register: &[fn(&mut GlobalsBuilder)] = &[

@@ -37,7 +37,6 @@ pub struct Declarations {
 
 impl Declarations {
     /// No declarations yet.
-    #[must_use]
     pub fn new(request: &Request) -> Self {
         Self { settings: settings::Settings::new(request), ..Self::default() }
     }
@@ -79,7 +78,6 @@ pub struct NameTaken {
 
 impl NameTaken {
     /// A Kubernetes resource has the name.
-    #[must_use]
     pub fn by_kubernetes(name: &str) -> Self {
         Self { kind: "k8s_resource", name: name.to_owned() }
     }

@@ -39,7 +39,6 @@ pub struct Evaluation {
 /// Evaluates a Tiltfile.
 ///
 /// It runs on a thread of its own, whose stack is large enough for deeply nested code.
-#[must_use]
 pub fn evaluate(request: &Request, host: Arc<dyn Host>) -> Evaluation {
     let limits = Limits::from_env(|name| host.env(name));
     let work = || evaluate_here(request, host, limits.clone());

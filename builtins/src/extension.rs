@@ -248,7 +248,6 @@ pub fn standard_library() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether these are the files of the standard library, which stand in for the public repository.
-#[must_use]
 pub fn is_standard_library(host: &dyn Host, root: &str) -> bool {
     embedded::dir(host).is_ok_and(|it| it == root)
 }

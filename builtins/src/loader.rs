@@ -42,7 +42,6 @@ struct Digests {
 
 impl Loader {
     /// Digests of what was executed.
-    #[must_use]
     pub fn hashes(&self) -> Hashes {
         let digests = self.digests.borrow();
         Hashes {
@@ -52,13 +51,11 @@ impl Loader {
     }
 
     /// The repositories that extensions were loaded from.
-    #[must_use]
     pub fn repositories(&self) -> Vec<extension::Repository> {
         self.repositories.used()
     }
 
     /// A file that was executed.
-    #[must_use]
     pub fn get(&self, file: &str) -> Option<Rc<Loaded>> {
         match self.files.borrow().get(file)? {
             State::Done(loaded) => Some(Rc::clone(loaded)),

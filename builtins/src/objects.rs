@@ -70,7 +70,6 @@ fn unmanaged(object: &Value) -> Value {
 
 impl ApiObjects {
     /// The object of this type and name.
-    #[must_use]
     pub fn get(&self, kind: ObjectType, name: &str) -> Option<&Value> {
         self.set.get(&kind.key())?.get(name)
     }
@@ -109,13 +108,11 @@ impl ApiObjects {
     }
 
     /// Whether the Tiltfile itself declares a repository of this name.
-    #[must_use]
     pub fn declares_repo(&self, name: &str) -> bool {
         self.get(EXTENSION_REPO, name).is_some() && !self.implicit_repos.contains(name)
     }
 
     /// The objects as the result prints them.
-    #[must_use]
     pub fn into_set(self) -> ObjectSet {
         self.set
     }

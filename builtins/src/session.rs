@@ -65,7 +65,6 @@ pub struct Request {
 
 impl Request {
     /// A request with everything by default.
-    #[must_use]
     pub fn new(path: &str, subcommand: &str) -> Self {
         Self {
             path: path.to_owned(),
@@ -139,7 +138,6 @@ pub struct Session {
 
 impl Session {
     /// A session that has not executed anything yet.
-    #[must_use]
     pub fn new(request: Request, host: Arc<dyn Host>, main_path: String) -> Self {
         let declarations = Declarations::new(&request);
         let home = host.env("HOME").unwrap_or_default();
@@ -165,25 +163,21 @@ impl Session {
     }
 
     /// The session that an evaluator works for.
-    #[must_use]
     pub fn of<'a>(eval: &Evaluator<'_, 'a, '_>) -> &'a Self {
         embedder(eval).expect("every evaluator of ours works for a session")
     }
 
     /// The file that is executed at top level right now.
-    #[must_use]
     pub fn current_file(&self) -> String {
         self.executing.borrow().last().unwrap_or(&self.main_path).clone()
     }
 
     /// The directory that relative paths are relative to: that of the file being executed.
-    #[must_use]
     pub fn dir(&self) -> String {
         path::dir(self.executing.borrow().last().unwrap_or(&self.main_path))
     }
 
     /// How many files are being executed, each on behalf of another.
-    #[must_use]
     pub fn n_executing(&self) -> usize {
         self.executing.borrow().len()
     }
@@ -197,7 +191,6 @@ impl Session {
     }
 
     /// An absolute path: relative ones are joined to the current directory and cleaned, others kept as they are.
-    #[must_use]
     pub fn abs(&self, given: &str) -> String {
         if path::is_abs(given) {
             given.to_owned()
@@ -207,7 +200,6 @@ impl Session {
     }
 
     /// Where the builtin that is running was called.
-    #[must_use]
     pub fn call_position(&self, eval: &Evaluator<'_, '_, '_>) -> Position {
         let frame = call_position(eval);
         let path =
@@ -226,7 +218,6 @@ impl Session {
     }
 
     /// The calls that led to the builtin that is running, through all files, as a traceback.
-    #[must_use]
     pub fn traceback(&self, eval: &Evaluator<'_, '_, '_>, builtin: &str) -> String {
         let mut text = "Traceback (most recent call last):\n".to_owned();
         for frame in self.outer_frames.borrow().iter().chain(&frames_of_call(eval, builtin)) {

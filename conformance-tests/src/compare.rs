@@ -30,7 +30,6 @@ pub enum Emptiness {
 
 impl Difference {
     /// What is different, in one line.
-    #[must_use]
     pub fn text(&self) -> &str {
         match self {
             Self::Result(text) | Self::ErrorText(text) => text,
@@ -39,7 +38,6 @@ impl Difference {
 }
 
 /// The first difference between what was recorded and what an engine answered.
-#[must_use]
 pub fn check(expected: &Expected, got: &Outcome, emptiness: Emptiness) -> Option<Difference> {
     match expected {
         Expected::Failure { error, log } => check_error(error, got)

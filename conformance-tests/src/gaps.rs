@@ -35,7 +35,6 @@ impl Gaps {
     }
 
     /// Why a case is known to differ.
-    #[must_use]
     pub fn reason(&self, label: &str) -> Option<&str> {
         self.0.get(label).map(String::as_str)
     }

@@ -26,19 +26,16 @@ pub struct Outcome {
 
 impl Outcome {
     /// Whether evaluation succeeded.
-    #[must_use]
     pub fn succeeded(&self) -> bool {
         self.exit_code == 0
     }
 
     /// What the Tiltfile printed: everything before the error, if there is one.
-    #[must_use]
     pub fn log(&self) -> &[String] {
         if self.succeeded() { &self.stderr } else { &self.stderr[..self.error_start()] }
     }
 
     /// The last frames of the traceback, if there is one, then the message.
-    #[must_use]
     pub fn error(&self) -> &[String] {
         let lines = &self.stderr[self.error_start()..];
         let Some((TRACEBACK, rest)) = lines.split_first().map(|(it, rest)| (it.as_str(), rest))
@@ -50,7 +47,6 @@ impl Outcome {
     }
 
     /// The end of stderr, for messages.
-    #[must_use]
     pub fn last_words(&self) -> String {
         let said: Vec<_> =
             self.stderr.iter().map(|it| it.trim()).filter(|it| !it.is_empty()).collect();
@@ -65,7 +61,6 @@ impl Outcome {
     }
 
     /// The recorded form: file names with their text.
-    #[must_use]
     pub fn files(&self) -> BTreeMap<&'static str, String> {
         let mut files = BTreeMap::new();
         if self.succeeded() {

@@ -81,7 +81,6 @@ pub(crate) struct Answer {
 
 impl Runner {
     /// A runner for a program, with the time limit that recording uses.
-    #[must_use]
     pub fn binary(path: PathBuf) -> Self {
         Self::Binary { path, time_limit: Duration::from_mins(2) }
     }

@@ -13,7 +13,6 @@ use std::{
 use crate::case::Case;
 
 /// As many runs at a time as there are processors.
-#[must_use]
 pub fn default_jobs() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }

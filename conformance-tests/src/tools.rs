@@ -6,7 +6,6 @@ use std::{
 };
 
 /// The folder that `scripts/tools.sh` fills.
-#[must_use]
 pub fn tools_dir() -> PathBuf {
     if let Some(dir) = non_empty("ENGINE_TOOLS_DIR") {
         return dir.into();
@@ -22,7 +21,6 @@ pub fn tools_dir() -> PathBuf {
 ///
 /// Folders that hold a `kustomize` are left out, because the cases were recorded without one and Tilt
 /// says so in the log when it falls back to `kubectl kustomize`.
-#[must_use]
 pub fn search_path() -> String {
     let inherited = non_empty("PATH").unwrap_or_else(|| "/usr/bin:/bin".to_owned());
     let mut path = tools_dir().join("bin").to_string_lossy().into_owned();

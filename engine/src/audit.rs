@@ -80,7 +80,6 @@ pub fn path() -> io::Result<PathBuf> {
 
 impl Audit {
     /// An audit log in this file, which is made with the first entry.
-    #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { file: Arc::default(), path: path.into(), context: Arc::default(), logs: None }
     }
@@ -98,7 +97,6 @@ impl Audit {
     }
 
     /// Notes every write to a cluster.
-    #[must_use]
     pub fn sink(&self) -> Sink {
         let audit = self.clone();
         Arc::new(move |write: Write| {

@@ -103,7 +103,6 @@ impl Inner {
 
 impl LogStore {
     /// An empty log. If there can be no file on disk, everything is in memory.
-    #[must_use]
     pub fn new(options: &Options) -> Self {
         let spill = options.dir.as_deref().filter(|_| options.disk_bytes > 0);
         let spill = spill.and_then(|dir| Spill::create(dir, options.disk_bytes).ok());
@@ -118,13 +117,11 @@ impl LogStore {
     }
 
     /// Messages below this level are not stored.
-    #[must_use]
     pub fn level(&self) -> Level {
         self.inner.level
     }
 
     /// Writes to a span of a resource; both may be empty.
-    #[must_use]
     pub fn writer(&self, resource: &str, span: &str) -> LogWriter {
         let span = self.inner.lock().span(resource, span);
         LogWriter::new(self.clone(), span)
@@ -139,25 +136,21 @@ impl LogStore {
     }
 
     /// Keeps the known secrets out of other text, such as errors.
-    #[must_use]
     pub fn scrubber(&self) -> Arc<Scrubber> {
         Arc::clone(self.inner.lock().scrubber())
     }
 
     /// A cursor that begins at a place.
-    #[must_use]
     pub fn reader(&self, from: Checkpoint) -> Reader {
         Reader::new(self, from)
     }
 
     /// The place after everything that was written.
-    #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint(self.inner.lock().next())
     }
 
     /// The warnings of a span, each as it was written.
-    #[must_use]
     pub fn warnings(&self, span: &str) -> Vec<String> {
         self.inner.lock().warnings(span)
     }

@@ -34,7 +34,6 @@ pub struct Panic {
 
 impl Panic {
     /// The one that was caught with this payload.
-    #[must_use]
     pub fn of_payload(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -45,7 +44,6 @@ impl Panic {
     }
 
     /// The same without what nobody may read.
-    #[must_use]
     pub fn scrubbed(self, scrub: impl Fn(&str) -> String) -> Self {
         Self { message: scrub(&self.message), ..self }
     }
@@ -60,7 +58,6 @@ pub struct Panics {
 
 impl Panics {
     /// Notes panics instead of printing them.
-    #[must_use]
     pub fn listen() -> Self {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {

@@ -40,7 +40,6 @@ impl Form {
     pub const NATIVE: Self = Self::Posix;
 
     /// The name on a guard's command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             #[cfg(target_os = "linux")]
@@ -50,7 +49,6 @@ impl Form {
     }
 
     /// The form with this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::NATIVE, Self::Posix].into_iter().find(|it| it.name() == name)
     }
@@ -136,7 +134,6 @@ pub fn own_program() -> io::Result<PathBuf> {
 }
 
 /// The words for a signal that ended a process, as Go has them on this system.
-#[must_use]
 pub fn signal_text(signal: i32) -> String {
     #[cfg(target_os = "linux")]
     let words = linux::SIGNALS;

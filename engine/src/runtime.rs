@@ -82,7 +82,6 @@ pub struct Runtime {
 
 impl Runtime {
     /// An engine that has not started anything yet, and where its work reports.
-    #[must_use]
     pub fn new(
         settings: Settings,
         store: Store,
@@ -191,7 +190,6 @@ impl Runtime {
     }
 
     /// The settings it was started with.
-    #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.drivers.settings
     }

@@ -137,13 +137,11 @@ async fn listen(host: &str, port: u16) -> Result<TcpListener, BindError> {
 
 impl Bound {
     /// The port that clients are told, 0 if there is no page.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// The first thing that people read.
-    #[must_use]
     pub fn greeting(&self) -> String {
         if self.port == 0 {
             return "Tilt started (without browser UI)".to_owned();
@@ -156,13 +154,11 @@ impl Bound {
     }
 
     /// The page for people, if there is one.
-    #[must_use]
     pub fn page(&self) -> Option<&PageAddress> {
         (self.port != 0).then_some(&self.page)
     }
 
     /// Who else can reach the page and what they can do there, if anybody can.
-    #[must_use]
     pub fn exposure(&self) -> Option<String> {
         self.page().filter(|_| !self.web_addr.ip().is_loopback())?;
         let who = if web::is_disabled() {
@@ -228,7 +224,6 @@ pub struct Serving {
 
 impl Serving {
     /// What the page shows now, as a file that can be opened later.
-    #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
         web::snapshot(&self.state)
     }

@@ -48,7 +48,6 @@ enum Message {
 
 impl Usage {
     /// Events go where the environment says, unless the user wants none to be sent.
-    #[must_use]
     pub fn of_environment() -> Self {
         let set = |name: &str| env::var(name).ok().filter(|it| !it.is_empty());
         let choice = choice();

@@ -21,7 +21,6 @@ pub struct File {
 include!(concat!(env!("OUT_DIR"), "/extensions.rs"));
 
 /// The extension of this name, if we have our own.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Extension> {
     EXTENSIONS.iter().find(|it| it.name == name)
 }

@@ -77,7 +77,6 @@ pub trait ApiMapping: ApiValue {
 }
 
 /// The name that Go has for the type of a value, if it does not follow from what `type()` says.
-#[must_use]
 pub fn own_go_type(value: Value<'_>) -> Option<String> {
     value.request_value::<GoType>().map(|GoType(name)| name)
 }

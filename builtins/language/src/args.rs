@@ -204,7 +204,6 @@ impl<'v> Args<'v> {
     }
 
     /// An error of this builtin, prefixed with its name.
-    #[must_use]
     pub fn error(&self, message: impl std::fmt::Display) -> starlark::Error {
         raise(format!("{}: {message}", self.function))
     }

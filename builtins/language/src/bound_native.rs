@@ -31,7 +31,6 @@ starlark_simple_value!(BoundNative);
 
 impl BoundNative {
     /// A method of a receiver.
-    #[must_use]
     pub fn new(name: &'static str, receiver: &str, function: MethodFn) -> Self {
         Self { name, of: None, receiver: receiver.to_owned(), function }
     }

@@ -50,13 +50,11 @@ starlark_complex_value!(pub ConstructedDict);
 impl<'v> ConstructedDict<'v> {
     /// A dict that nobody else has, the function that made it, the name that Go has for its type, and
     /// what that function wants to know about it later.
-    #[must_use]
     pub fn new(dict: Value<'v>, constructor: &str, go_type: String, payload: String) -> Self {
         Self { dict, constructor: constructor.to_owned(), go_type, payload }
     }
 
     /// The payload of the value, if this constructor made it.
-    #[must_use]
     pub fn payload_of(value: Value<'v>, constructor: &str) -> Option<&'v str> {
         let made = Self::from_value(value).filter(|it| it.constructor == constructor)?;
         Some(&made.payload)

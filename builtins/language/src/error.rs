@@ -119,20 +119,17 @@ impl fmt::Display for NativeError {
 impl std::error::Error for NativeError {}
 
 /// An error of a builtin, with its full text (the builtin's own prefix included).
-#[must_use]
 pub fn raise(message: impl Into<String>) -> starlark::Error {
     raise_at(Site::Builtin, message)
 }
 
 /// An error that belongs to a particular place of an expression.
-#[must_use]
 pub fn raise_at(site: Site, message: impl Into<String>) -> starlark::Error {
     NativeError { message: message.into(), site, callee: None, payload: None }.into_error()
 }
 
 /// An error that carries a value, which [`EvalError::payload`] gives back to the caller of the
 /// evaluation.
-#[must_use]
 pub fn raise_with_payload<T: Any + Send + Sync>(
     message: impl Into<String>,
     carried: T,
@@ -142,7 +139,6 @@ pub fn raise_with_payload<T: Any + Send + Sync>(
 }
 
 /// The native error inside, if a builtin of ours raised it.
-#[must_use]
 pub(super) fn native_error(error: &starlark::Error) -> Option<&NativeError> {
     match error.kind() {
         ErrorKind::Native(e) | ErrorKind::Other(e) => e.downcast_ref(),
@@ -151,13 +147,11 @@ pub(super) fn native_error(error: &starlark::Error) -> Option<&NativeError> {
 }
 
 /// The typed value that an error raised during this evaluation carries, if any.
-#[must_use]
 pub fn payload_of<T: Any>(error: &starlark::Error) -> Option<&T> {
     native_error(error)?.payload.as_deref()?.downcast_ref()
 }
 
 /// The bare message, without position and traceback.
-#[must_use]
 pub fn message_of(error: &starlark::Error) -> String {
     error.without_diagnostic().to_string()
 }
@@ -168,7 +162,6 @@ impl NativeError {
     }
 
     /// Where the error belongs.
-    #[must_use]
     pub fn site(&self) -> Site {
         self.site
     }
@@ -224,13 +217,11 @@ pub struct EvalError {
 
 impl EvalError {
     /// An error without a traceback, such as a syntax error that names its own position.
-    #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), ..Self::default() }
     }
 
     /// A file that does not parse.
-    #[must_use]
     pub(crate) fn of_syntax(path: &str, error: SyntaxError) -> Self {
         let SyntaxError { line, col, .. } = error;
         let function = String::new();
@@ -249,7 +240,6 @@ impl EvalError {
     }
 
     /// The value the error was raised with, here or in a file loaded from here, if it is a `T`.
-    #[must_use]
     pub fn payload<T: Any>(&self) -> Option<&T> {
         let payload = self.payload.as_deref()?;
         match payload.downcast_ref::<EvalError>() {
@@ -260,7 +250,6 @@ impl EvalError {
 
     /// Raises this error again from a builtin that ran another file. If the other file failed
     /// while it ran, its own message and traceback are shown, otherwise the given message.
-    #[must_use]
     pub fn into_raised(self, message: impl Into<String>) -> starlark::Error {
         self.raise_at(Site::Builtin, message.into())
     }

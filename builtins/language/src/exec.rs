@@ -47,7 +47,6 @@ impl Default for Limits {
 
 impl Limits {
     /// The limits that environment variables set, and defaults for this machine.
-    #[must_use]
     pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Self {
         let number = |name| env(name).and_then(|text| text.trim().parse::<u64>().ok());
         let call_depth = number(stack::VARIABLE).and_then(|depth| usize::try_from(depth).ok());
@@ -89,19 +88,16 @@ pub struct Loaded {
 
 impl Loaded {
     /// The names the file defines, private ones included, in order of definition.
-    #[must_use]
     pub fn names(&self) -> &[String] {
         &self.exports
     }
 
     /// The value that a builtin left for later with `eval.module().set_extra_value`.
-    #[must_use]
     pub fn extra_value(&self) -> Option<OwnedFrozenValue> {
         self.module.owned_extra_value()
     }
 
     /// The value of a name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<OwnedFrozenValue> {
         self.module.get_any_visibility(&mangle(name)).ok().map(|(value, _)| value)
     }
@@ -159,7 +155,6 @@ pub(crate) fn print(eval: &Evaluator<'_, '_, '_>, text: &str) -> starlark::Resul
 }
 
 /// The place of the call that is running a builtin.
-#[must_use]
 pub fn call_position(eval: &Evaluator<'_, '_, '_>) -> Option<Frame> {
     let interpreter = interpreter(eval).ok()?;
     let span = (0..eval.call_stack_count()).find_map(|n| eval.call_stack_nth_location(n))?;
@@ -170,7 +165,6 @@ pub fn call_position(eval: &Evaluator<'_, '_, '_>) -> Option<Frame> {
 }
 
 /// The place where a function of a Tiltfile is defined.
-#[must_use]
 pub fn definition(eval: &Evaluator<'_, '_, '_>, function: Value<'_>) -> Option<Frame> {
     let name = super::value::callable_name(function);
     let path = call_position(eval).and_then(|it| it.path);
@@ -181,7 +175,6 @@ pub fn definition(eval: &Evaluator<'_, '_, '_>, function: Value<'_>) -> Option<F
 }
 
 /// The calls that led to the one that is running a builtin, outermost first.
-#[must_use]
 pub fn call_stack(eval: &Evaluator<'_, '_, '_>) -> Vec<Frame> {
     let Ok(interpreter) = interpreter(eval) else { return Vec::new() };
     let mut error = raise("");
@@ -208,7 +201,6 @@ static OPERATORS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
 
 impl Interpreter {
     /// An interpreter with the given globals, which [`super::globals`] begins.
-    #[must_use]
     pub fn new(globals: Globals, embedder: Box<dyn Embedder>, limits: Limits) -> Self {
         let names = globals.names().filter(|name| !super::is_helper(name.as_str()));
         let names = names.map(|name| name.as_str().to_owned()).collect();
@@ -224,7 +216,6 @@ impl Interpreter {
     }
 
     /// The embedder, if it is a `T`.
-    #[must_use]
     pub fn embedder<T: Embedder>(&self) -> Option<&T> {
         (&*self.embedder as &dyn Any).downcast_ref()
     }

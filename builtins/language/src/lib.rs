@@ -103,7 +103,6 @@ pub mod macro_refs {
 }
 
 /// Everything the language itself defines; an API adds its builtins.
-#[must_use]
 pub fn globals() -> GlobalsBuilder {
     let mut globals = GlobalsBuilder::new();
     globals.set("None", starlark::values::none::NoneType);

@@ -60,7 +60,6 @@ pub(crate) fn names(value: Value<'_>) -> impl Iterator<Item = &'static str> {
 }
 
 /// The names of the methods of a type (`string`, `list`, `dict`), or of all types.
-#[must_use]
 pub fn method_names(ty: Option<&str>) -> Vec<&'static str> {
     let table = match ty {
         Some("string") => string::METHODS,

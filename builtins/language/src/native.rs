@@ -45,7 +45,6 @@ pub struct Native {
 starlark_simple_value!(Native);
 
 /// A builtin with the full name that its error messages begin with, such as `os.path.join`.
-#[must_use]
 pub fn native(name: &str, function: NativeFn) -> Native {
     Native { name: name.to_owned(), is_api: true, function }
 }
@@ -58,7 +57,6 @@ impl Native {
     }
 
     /// The full name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -284,7 +282,6 @@ starlark_complex_value!(pub ModuleValue);
 
 impl<'v> ModuleValue<'v> {
     /// What `module(name, **members)` makes.
-    #[must_use]
     pub fn user(name: &str, mut members: Vec<(String, Value<'v>)>) -> Self {
         members.sort_by(|a, b| a.0.cmp(&b.0));
         Self { name: name.to_owned(), builtin: false, members }
@@ -293,7 +290,6 @@ impl<'v> ModuleValue<'v> {
 
 impl FrozenModuleValue {
     /// A module of builtins, printed as `[module: name]`.
-    #[must_use]
     pub fn builtin(name: &str, mut members: Vec<(String, FrozenValue)>) -> Self {
         members.sort_by(|a, b| a.0.cmp(&b.0));
         Self { name: name.to_owned(), builtin: true, members }

@@ -55,7 +55,6 @@ impl std::fmt::Display for Int {
 impl Int {
     /// The integer in a value.
     #[inline]
-    #[must_use]
     pub fn of(value: Value) -> Option<Int> {
         if let Some(i) = value.unpack_i32() {
             return Some(Int::Small(i64::from(i)));
@@ -81,7 +80,6 @@ impl Int {
     }
 
     /// The lowest 64 bits, as Go's `big.Int.Int64` gives them.
-    #[must_use]
     pub fn wrapping_i64(&self) -> i64 {
         match self {
             Int::Small(i) => *i,
@@ -97,7 +95,6 @@ impl Int {
     }
 
     /// The integer, if it has 64 bits.
-    #[must_use]
     pub fn to_i64(&self) -> Option<i64> {
         match self {
             Int::Small(i) => Some(*i),

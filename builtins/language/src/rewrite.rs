@@ -34,14 +34,12 @@ pub struct Prepared {
 impl Prepared {
     /// The line and column starlark-go reports for an error in the expression that the crate sees
     /// at `begin..end`.
-    #[must_use]
     pub fn position(&self, begin: u32, end: u32) -> (u32, u32) {
         let offset = self.info.go_offset_of_any(begin, end);
         self.map.line_col(offset.unwrap_or_else(|| self.map.to_source(begin)))
     }
 
     /// Like [`Prepared::position`], for errors that are known to be about one kind of site.
-    #[must_use]
     pub fn position_of(&self, begin: u32, end: u32, kind: SiteKind) -> (u32, u32) {
         match self.info.go_offset(begin, end, kind) {
             Some(offset) => self.map.line_col(offset),

@@ -28,13 +28,11 @@ impl SourceMap {
     }
 
     /// The user's text.
-    #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
     /// The source offset that an output offset stands for.
-    #[must_use]
     pub fn to_source(&self, out: u32) -> u32 {
         let after = self.segments.partition_point(|segment| segment.out <= out);
         match after.checked_sub(1).map(|index| self.segments[index]) {
@@ -45,7 +43,6 @@ impl SourceMap {
     }
 
     /// The 1-based line and column, in code points, of a source offset.
-    #[must_use]
     pub fn line_col(&self, source_offset: u32) -> (u32, u32) {
         self.lines.line_col(&self.source, source_offset as usize)
     }

@@ -50,7 +50,6 @@ starlark_complex_value!(pub Struct);
 
 impl<'v> Struct<'v> {
     /// A struct with the given fields, in any order.
-    #[must_use]
     pub fn new(constructor: &str, mut fields: Vec<(String, Value<'v>)>) -> Self {
         fields.sort_by(|a, b| a.0.cmp(&b.0));
         Self { constructor: constructor.to_owned(), fields }
@@ -110,13 +109,11 @@ pub struct StructRef<'v>(&'v Struct<'v>);
 
 impl<'v> StructRef<'v> {
     /// The struct in a value.
-    #[must_use]
     pub fn of(value: Value<'v>) -> Option<Self> {
         Struct::from_value(value).map(Self)
     }
 
     /// The name the struct is printed with.
-    #[must_use]
     pub fn constructor(self) -> &'v str {
         &self.0.constructor
     }
@@ -127,7 +124,6 @@ impl<'v> StructRef<'v> {
     }
 
     /// One field.
-    #[must_use]
     pub fn field(self, name: &str) -> Option<Value<'v>> {
         let fields = &self.0.fields;
         let i = fields.binary_search_by(|(field, _)| field.as_str().cmp(name)).ok()?;

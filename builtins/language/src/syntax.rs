@@ -89,7 +89,6 @@ pub fn check(source: &str, is_builtin: &dyn Fn(&str) -> bool) -> Result<Checked,
 }
 
 /// Reads bytes as Go's scanner does: each byte that is no part of valid UTF-8 becomes U+FFFD.
-#[must_use]
 pub fn decode_source(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);

@@ -371,7 +371,6 @@ fn ord<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
 }
 
 /// What `print` shows for its arguments.
-#[must_use]
 pub fn print_text(values: &[Value<'_>], separator: &str) -> String {
     let mut out = String::new();
     for (i, value) in values.iter().enumerate() {

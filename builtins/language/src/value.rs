@@ -31,7 +31,6 @@ const MAX_PRINT_DEPTH: usize = 20_000;
 const PRINT_STEP: usize = 16 << 20;
 
 /// What `type(value)` says.
-#[must_use]
 pub fn type_name(value: Value<'_>) -> &'static str {
     match value.get_type() {
         "function" if value.parameters_spec().is_none() => "builtin_function_or_method",
@@ -40,13 +39,11 @@ pub fn type_name(value: Value<'_>) -> &'static str {
 }
 
 /// Whether `value(...)` can be a call.
-#[must_use]
 pub fn is_callable(value: Value<'_>) -> bool {
     matches!(type_name(value), "function" | "builtin_function_or_method")
 }
 
 /// What `repr(value)` gives.
-#[must_use]
 pub fn repr(value: Value<'_>) -> String {
     let mut out = String::new();
     write_repr(&mut out, value);
@@ -54,7 +51,6 @@ pub fn repr(value: Value<'_>) -> String {
 }
 
 /// What `str(value)` gives.
-#[must_use]
 pub fn to_str(value: Value<'_>) -> String {
     if let Some(s) = value.unpack_str() {
         return s.to_owned();
@@ -190,7 +186,6 @@ impl<'v> Printer<'_, 'v> {
 }
 
 /// Decodes UTF-8 with one replacement character per byte that is not part of it.
-#[must_use]
 pub fn decode_utf8(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -218,7 +213,6 @@ pub(crate) fn length(value: Value<'_>) -> Option<i64> {
 }
 
 /// The elements of an iterable value, or `None` if it cannot be iterated.
-#[must_use]
 pub fn elements<'v>(value: Value<'v>, heap: Heap<'v>) -> Option<Vec<Value<'v>>> {
     if let Some(list) = ListRef::from_value(value) {
         return Some(list.content().to_vec());
@@ -311,13 +305,11 @@ pub(crate) fn as_i32(value: Value<'_>) -> Result<i32, String> {
 }
 
 /// How many parameters a function of a file has.
-#[must_use]
 pub fn n_params(function: Value<'_>) -> usize {
     function.parameters_spec().map_or(0, ParametersSpec::len)
 }
 
 /// The name by which a callable is known in messages and tracebacks.
-#[must_use]
 pub fn callable_name(value: Value<'_>) -> String {
     if let Some(native) = value.downcast_ref::<Native>() {
         return native.name().to_owned();

@@ -20,13 +20,11 @@ impl Blob {
     }
 
     /// The text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Where it comes from.
-    #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }

@@ -16,7 +16,6 @@ use super::{blob::Blob, git::GitRepo};
 use crate::session::Session;
 
 /// The name of a value's type in the reference implementation, which leaks into its messages.
-#[must_use]
 pub fn go_type(value: Value<'_>) -> String {
     if let Some(name) = own_go_type(value) {
         return name;
@@ -61,13 +60,11 @@ pub fn go_type(value: Value<'_>) -> String {
 }
 
 /// The text of a string or a blob.
-#[must_use]
 pub fn as_text(value: Value<'_>) -> Option<&str> {
     value.unpack_str().or_else(|| Some(value.downcast_ref::<Blob>()?.text()))
 }
 
 /// The elements of a sequence: a list, tuple, dict (its keys), set or range, but never a string.
-#[must_use]
 pub fn sequence<'v>(value: Value<'v>, heap: Heap<'v>) -> Option<Vec<Value<'v>>> {
     match type_name(value) {
         "list" | "tuple" | "dict" | "set" | "range" | "environ" | "string.elems"
@@ -77,7 +74,6 @@ pub fn sequence<'v>(value: Value<'v>, heap: Heap<'v>) -> Option<Vec<Value<'v>>> 
 }
 
 /// One value or a sequence of values; none for `None`.
-#[must_use]
 pub fn one_or_sequence<'v>(value: Value<'v>, heap: Heap<'v>) -> Vec<Value<'v>> {
     if value.is_none() {
         return Vec::new();
@@ -409,7 +405,6 @@ pub fn command<'v>(
 }
 
 /// The shell call for a script; nothing for an empty one.
-#[must_use]
 pub fn shell(script: &str) -> Option<Vec<String>> {
     (!script.is_empty()).then(|| vec!["sh".to_owned(), "-c".to_owned(), script.trim().to_owned()])
 }

@@ -24,7 +24,6 @@ api_value!(GitRepo);
 
 impl GitRepo {
     /// The absolute path of its root.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.root
     }

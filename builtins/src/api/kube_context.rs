@@ -68,7 +68,6 @@ pub struct KubeContext {
 
 impl KubeContext {
     /// Reads the kubeconfig that the environment names.
-    #[must_use]
     pub fn read(session: &Session) -> Self {
         let (paths, home) = (&session.kubeconfig_paths, &session.home);
         let overrides = Overrides {
@@ -109,7 +108,6 @@ impl KubeContext {
     }
 
     /// Whether the Tiltfile may touch the cluster.
-    #[must_use]
     pub fn is_allowed(&self, session: &Session) -> bool {
         session.request.is_extension
             || self.name.is_empty()

@@ -69,7 +69,6 @@ pub(crate) struct Links(pub(crate) Vec<Link>);
 
 impl Links {
     /// The links as manifests have them: nothing at all instead of an empty list.
-    #[must_use]
     pub(crate) fn into_option(self) -> Option<Vec<Link>> {
         (!self.0.is_empty()).then_some(self.0)
     }

@@ -54,7 +54,6 @@ impl<'v> FromArg<'v> for TriggerModeArg {
 }
 
 /// The mode of a resource: its own one, else the one for all, else automatic.
-#[must_use]
 pub(crate) fn resolve(
     own: Option<TriggerModeArg>,
     global: Option<TriggerModeArg>,

@@ -79,7 +79,6 @@ pub(crate) struct Deployed {
 }
 
 /// The warning about the first image that nothing uses.
-#[must_use]
 pub(crate) fn unused_image_warning(
     images: &Images,
     settings: &UpdateSettings,
@@ -126,7 +125,6 @@ enum Visit {
 
 impl<'a> TargetMaker<'a> {
     /// A maker for these builds.
-    #[must_use]
     pub(crate) fn new(images: &'a Images, host: &'a dyn Host) -> Self {
         Self { images, host, ignore_files: Vec::new() }
     }
@@ -341,7 +339,6 @@ fn is_dir(host: &dyn Host, path: &str) -> bool {
 }
 
 /// The `.git` directories of those paths that are roots of repositories.
-#[must_use]
 pub(crate) fn git_ignores<'a>(
     host: &dyn Host,
     paths: impl Iterator<Item = &'a str>,
@@ -356,7 +353,6 @@ pub(crate) fn git_ignores<'a>(
 }
 
 /// Live updates that can never happen, because the files they copy are not watched.
-#[must_use]
 pub(crate) fn check_live_updates(manifests: &[Manifest]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for manifest in manifests {
@@ -432,7 +428,6 @@ fn collect_watched<'a>(
 }
 
 /// The complaint about steps that nothing uses.
-#[must_use]
 pub(crate) fn check_unused_steps(images: &Images) -> Option<Problem> {
     if images.unused_steps.is_empty() {
         return None;

@@ -92,26 +92,22 @@ pub(crate) struct Resources<'a> {
 
 impl Resources<'_> {
     /// How many resources there are.
-    #[must_use]
     pub(crate) fn len(&self) -> usize {
         self.resources.len()
     }
 
     /// How many objects belong to no resource.
-    #[must_use]
     pub(crate) fn n_unresourced(&self) -> usize {
         self.unresourced.len()
     }
 
     /// Where all objects are among those declared: what belongs to no resource first, then resource by resource.
-    #[must_use]
     pub(crate) fn places(&self) -> Vec<usize> {
         let owned = self.resources.iter().flat_map(|it| &it.objects);
         self.unresourced.iter().chain(owned).copied().collect()
     }
 
     /// Whether nothing is deployed.
-    #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.unresourced.is_empty()
     }
@@ -428,7 +424,6 @@ pub(crate) fn consume_images(
 
 impl Resources<'_> {
     /// Each resource with its images and those that must have a build.
-    #[must_use]
     pub(crate) fn image_references(&self) -> Vec<(String, Vec<Reference>, Vec<Reference>)> {
         self.resources
             .iter()

@@ -8,7 +8,6 @@ use crate::{
 };
 
 /// The manifests of all resources on this machine, in the order of declaration.
-#[must_use]
 pub(crate) fn manifests(local: &LocalResources, global: Option<TriggerModeArg>) -> Vec<Manifest> {
     local.iter().map(|it| manifest(it, global)).collect()
 }

@@ -75,13 +75,11 @@ pub enum ServiceLookup {
 
 impl Compose {
     /// Whether a service has this resource name.
-    #[must_use]
     pub fn has_resource(&self, name: &str) -> bool {
         self.projects.iter().flat_map(|it| &it.services).any(|it| it.name == name)
     }
 
     /// How many services there are.
-    #[must_use]
     pub fn n_services(&self) -> usize {
         self.projects.iter().map(|it| it.services.len()).sum()
     }

@@ -143,7 +143,6 @@ pub struct DuplicateImage(String);
 
 impl ImageBuild {
     /// A build with nothing but its name and recipe.
-    #[must_use]
     pub fn new(selector: RefSelector, recipe: Recipe) -> Self {
         Self {
             selector,
@@ -161,7 +160,6 @@ impl ImageBuild {
     }
 
     /// The name of its image map.
-    #[must_use]
     pub fn image_map_name(&self) -> String {
         self.selector.image_map_name()
     }
@@ -196,7 +194,6 @@ impl Images {
     }
 
     /// A build.
-    #[must_use]
     pub fn get(&self, id: ImageId) -> &ImageBuild {
         &self.builds[id.0]
     }
@@ -217,13 +214,11 @@ impl Images {
     }
 
     /// Names of images that something asked for, in that order.
-    #[must_use]
     pub fn consumed_names(&self) -> Vec<String> {
         self.consumed.iter().cloned().collect()
     }
 
     /// What to search environment variables for.
-    #[must_use]
     pub fn env_var_selectors(&self) -> Vec<RefSelector> {
         self.builds.iter().filter(|it| it.match_in_env_vars).map(|it| it.selector.clone()).collect()
     }

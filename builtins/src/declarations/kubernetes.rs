@@ -70,7 +70,6 @@ impl Default for Kubernetes {
 
 impl Kubernetes {
     /// Whether a resource of this name exists before assembly.
-    #[must_use]
     pub fn has_resource(&self, name: &str) -> bool {
         self.custom_deploy_names.contains(name)
     }

@@ -48,7 +48,6 @@ pub struct LocalResources {
 
 impl LocalResources {
     /// Whether one has this name.
-    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.names.contains(name)
     }

@@ -38,7 +38,6 @@ pub struct Settings {
 
 impl Settings {
     /// The default settings.
-    #[must_use]
     pub fn new(request: &Request) -> Self {
         let mut settings = Self::default();
         if let Some(timeout) = request.ci_timeout {
@@ -48,7 +47,6 @@ impl Settings {
     }
 
     /// The trigger mode for all resources, if one was set.
-    #[must_use]
     pub fn global_trigger_mode(&self) -> Option<TriggerModeArg> {
         self.trigger_mode.as_ref().map(|it| it.0)
     }
@@ -131,7 +129,6 @@ impl Features {
     }
 
     /// All flags, by name.
-    #[must_use]
     pub fn values(&self) -> &BTreeMap<&'static str, bool> {
         &self.0
     }

@@ -77,7 +77,6 @@ impl Lock {
     }
 
     /// The commit of a repository.
-    #[must_use]
     pub fn commit(&self, url: &str, reference: &str) -> Option<&Commit> {
         let mut repos = self.repos.iter();
         let found = repos.find(|it| it.url == url && it.reference.as_str() == reference);
@@ -92,14 +91,12 @@ impl Lock {
     }
 
     /// The text of the file.
-    #[must_use]
     pub fn text(&self) -> String {
         serde_json::to_string_pretty(self).map_or_else(|_| String::new(), |text| text + "\n")
     }
 }
 
 /// Where the copy of a repository would be.
-#[must_use]
 pub fn vendored(project: &str, import_path: &str) -> String {
     path::join(&[project, VENDOR_FOLDER, import_path])
 }

@@ -32,7 +32,6 @@ pub enum InvalidRevision {
 
 impl Commit {
     /// The text, which git can take for nothing else.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -53,13 +52,11 @@ impl TryFrom<String> for Commit {
 
 impl Reference {
     /// The text, which git can take for nothing else.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Whether it names the default branch.
-    #[must_use]
     pub fn is_default(&self) -> bool {
         self.0.is_empty()
     }

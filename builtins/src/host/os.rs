@@ -60,7 +60,6 @@ impl std::fmt::Debug for OsHost {
 
 impl OsHost {
     /// This machine with a given environment.
-    #[must_use]
     pub fn new(env: impl IntoIterator<Item = (String, String)>, log: LogSink) -> Self {
         let mut env: IndexMap<String, String> = env.into_iter().collect();
         add_git_defaults(&mut env);
@@ -95,7 +94,6 @@ impl OsHost {
     }
 
     /// This machine with the environment of this process.
-    #[must_use]
     pub fn from_process(log: LogSink) -> Self {
         let text = |it: std::ffi::OsString| to_text(&it).into_owned();
         let vars = std::env::vars_os().map(|(name, value)| (text(name), text(value)));

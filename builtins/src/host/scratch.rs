@@ -74,7 +74,6 @@ impl Scratch {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -110,7 +109,6 @@ impl Drop for Scratch {
 }
 
 /// Where temporary files of this process go.
-#[must_use]
 pub fn temp_dir() -> PathBuf {
     let dir = Some(env::temp_dir()).filter(|it| !it.as_os_str().is_empty());
     let dir = dir.unwrap_or_else(|| PathBuf::from("/tmp"));

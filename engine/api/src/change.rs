@@ -38,13 +38,11 @@ pub struct Change {
 
 impl Change {
     /// The kind of the object.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         self.object.kind()
     }
 
     /// The name of the object.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.object.name()
     }

@@ -8,7 +8,6 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 const MAX_NAMED: usize = 100;
 
 /// The paths of duplicate fields, in order; empty for invalid JSON.
-#[must_use]
 pub fn in_json(text: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     let mut reader = serde_json::Deserializer::from_slice(text);

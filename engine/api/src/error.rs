@@ -56,7 +56,6 @@ impl FieldError {
     pub const MAX_MANAGER: usize = 128;
 
     /// What is wrong with the name of a manager.
-    #[must_use]
     pub fn of_manager(manager: &str) -> Option<Self> {
         let field = "fieldManager";
         if manager.len() > Self::MAX_MANAGER {
@@ -68,20 +67,17 @@ impl FieldError {
     }
 
     /// A field with a value that is not allowed.
-    #[must_use]
     pub fn invalid(field: &str, value: &Value, detail: &str) -> Self {
         Self { field: field.to_owned(), message: format!("Invalid value: {value}: {detail}") }
     }
 
     /// A required field is missing.
-    #[must_use]
     pub fn required(field: &str, detail: &str) -> Self {
         let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
         Self { field: field.to_owned(), message: format!("Required value{detail}") }
     }
 
     /// Parses an error from `field: message`.
-    #[must_use]
     pub fn printed(text: &str) -> Self {
         let (field, message) = text.split_once(": ").unwrap_or(("", text));
         Self { field: field.to_owned(), message: message.to_owned() }
@@ -112,20 +108,17 @@ impl ApiError {
     }
 
     /// The request is invalid.
-    #[must_use]
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
     /// The object does not exist.
-    #[must_use]
     pub fn not_found(kind: Kind, name: &str) -> Self {
         Self::new(404, "NotFound", format!("{}.{GROUP} \"{name}\" not found", kind.plural()))
             .about(kind, name)
     }
 
     /// The object already exists.
-    #[must_use]
     pub fn already_exists(kind: Kind, name: &str) -> Self {
         Self::new(
             409,
@@ -136,7 +129,6 @@ impl ApiError {
     }
 
     /// The object is not as the client believes.
-    #[must_use]
     pub fn conflict(kind: Kind, name: &str, why: &str) -> Self {
         let message =
             format!("Operation cannot be fulfilled on {}.{GROUP} \"{name}\": {why}", kind.plural());
@@ -144,7 +136,6 @@ impl ApiError {
     }
 
     /// The object has changed since the client read it.
-    #[must_use]
     pub fn modified(kind: Kind, name: &str) -> Self {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(kind, name, why)
@@ -177,14 +168,12 @@ impl ApiError {
     }
 
     /// Fields of the object are wrong.
-    #[must_use]
     pub fn invalid(kind: Kind, name: &str, causes: Vec<FieldError>) -> Self {
         let subject = Subject { group: GROUP, kind: kind.name().to_owned(), name: name.to_owned() };
         Self::invalid_subject(&format!("{}.{GROUP}", kind.name()), subject, causes)
     }
 
     /// Options of the request are wrong.
-    #[must_use]
     pub fn invalid_options(options: &str, cause: FieldError) -> Self {
         let subject =
             Subject { group: "meta.k8s.io", kind: options.to_owned(), name: String::new() };
@@ -192,39 +181,33 @@ impl ApiError {
     }
 
     /// The patch does not fit the object.
-    #[must_use]
     pub fn invalid_patch(patch: &str, why: &str) -> Self {
         let cause = FieldError::invalid("patch", &json!(patch), why);
         Self::invalid_subject("", Subject::default(), vec![cause])
     }
 
     /// The patch cannot be applied.
-    #[must_use]
     pub fn rejected_patch() -> Self {
         Self::new(422, "Invalid", "the server rejected our request due to an error in our request")
     }
 
     /// No resource is served at this path.
-    #[must_use]
     pub fn no_such_resource() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource")
     }
 
     /// The path does not support the method.
-    #[must_use]
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self::new(405, "MethodNotAllowed", message)
     }
 
     /// The server cannot read the format of the body.
-    #[must_use]
     pub fn unsupported_media_type() -> Self {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
     }
 
     /// The server cannot write the requested format.
-    #[must_use]
     pub fn not_acceptable() -> Self {
         let message =
             "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml";
@@ -232,7 +215,6 @@ impl ApiError {
     }
 
     /// The body exceeds the size limit.
-    #[must_use]
     pub fn too_large() -> Self {
         Self::new(413, "RequestEntityTooLarge", "Request entity too large: limit is 20971520")
     }
@@ -260,7 +242,6 @@ impl ApiError {
     }
 
     /// The caller did not show the token. `target` is what the caller wanted to do, `subject` what it is about.
-    #[must_use]
     pub fn forbidden(subject: Option<Subject>, target: &str) -> Self {
         let what = match &subject {
             Some(it) if it.name.is_empty() => format!("{}.{} is ", it.kind, it.group),
@@ -290,7 +271,6 @@ impl ApiError {
     }
 
     /// The error as clients get it: a Status object.
-    #[must_use]
     pub fn status(&self) -> Value {
         let mut status = json!({
             "kind": "Status",

@@ -72,75 +72,63 @@ impl Object {
     }
 
     /// Its kind.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The version of this content.
-    #[must_use]
     pub fn resource_version(&self) -> u64 {
         self.version
     }
 
     /// The whole object as JSON.
-    #[must_use]
     pub fn json(&self) -> &str {
         reads::count();
         &self.json
     }
 
     /// The whole object.
-    #[must_use]
     pub fn value(&self) -> Value {
         parse(&self.json)
     }
 
     /// The spec, or the data of a config map; null if there is none.
-    #[must_use]
     pub fn spec(&self) -> Value {
         part(self.body(), self.kind.body_key())
     }
 
     /// The status; null for kinds without one.
-    #[must_use]
     pub fn status(&self) -> Value {
         part(self.status_text(), "status")
     }
 
     /// The metadata.
-    #[must_use]
     pub fn metadata(&self) -> Value {
         parse(self.metadata_json())
     }
 
     /// The metadata as JSON, for answers that have nothing else.
-    #[must_use]
     pub fn metadata_json(&self) -> &str {
         let at = self.json.find(r#""metadata":"#).unwrap_or(0) + r#""metadata":"#.len();
         self.json.get(at..self.body_at as usize).unwrap_or_default()
     }
 
     /// Its labels.
-    #[must_use]
     pub fn labels(&self) -> BTreeMap<String, String> {
         self.tail_fields().labels
     }
 
     /// Its annotations.
-    #[must_use]
     pub fn annotations(&self) -> BTreeMap<String, String> {
         self.tail_fields().annotations
     }
 
     /// Its identity, which stays the same as long as it exists.
-    #[must_use]
     pub fn uid(&self) -> &str {
         // The head is written by `new`: kind, version and name contain no such key unescaped.
         let head = &self.json[..self.tail_at as usize];
@@ -149,13 +137,11 @@ impl Object {
     }
 
     /// When it was created.
-    #[must_use]
     pub fn created(&self) -> String {
         self.tail_fields().creation_timestamp
     }
 
     /// The kind and name of the object that controls it.
-    #[must_use]
     pub fn owner(&self) -> Option<(String, String)> {
         let owners = self.tail_fields().owner_references;
         owners.into_iter().next().map(|it| (it.kind, it.name))

@@ -132,7 +132,6 @@ fn go_map(value: &Value) -> String {
 }
 
 /// What is wrong with JSON, roughly in Go's words.
-#[must_use]
 pub fn go_syntax(body: &[u8], error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();

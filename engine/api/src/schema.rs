@@ -100,19 +100,16 @@ static TYPES: LazyLock<HashMap<&str, &Type>> = LazyLock::new(|| {
 
 impl Type {
     /// The type of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         TYPES.get(name).copied()
     }
 
     /// The field of this name.
-    #[must_use]
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|it| it.name == name)
     }
 
     /// A structure in which nothing was set, as it is printed.
-    #[must_use]
     pub fn zero(&self) -> Value {
         let mut map = Map::new();
         for field in self.fields {
@@ -139,7 +136,6 @@ impl Field {
     }
 
     /// How the field is printed if it is missing.
-    #[must_use]
     pub fn missing(&self) -> Option<Value> {
         let zero = match self.ty {
             Ty::Struct(nested) => return Some(nested.zero()),
@@ -155,7 +151,6 @@ impl Field {
     }
 
     /// The structure that the field holds, alone or in a list.
-    #[must_use]
     pub fn nested(&self) -> Option<&'static Type> {
         match self.ty {
             Ty::Struct(nested) | Ty::Ptr(nested) | Ty::List(nested) => Some(nested),

@@ -77,19 +77,16 @@ impl Selector {
     }
 
     /// Whether an object with these labels is meant, whatever its name is.
-    #[must_use]
     pub fn matches_labels(&self, labels: &BTreeMap<String, String>) -> bool {
         self.labels.iter().all(|it| it.matches(labels))
     }
 
     /// Only the object of this name.
-    #[must_use]
     pub fn of_name(name: &str) -> Self {
         Self { labels: Vec::new(), name: vec![(name.to_owned(), true)] }
     }
 
     /// Whether the object is meant.
-    #[must_use]
     pub fn matches(&self, object: &Object) -> bool {
         if !self.name.iter().all(|(name, equal)| (object.name() == name) == *equal) {
             return false;

@@ -30,7 +30,6 @@ const KINDS: [Kind; 11] = [
 
 impl Store {
     /// What an object asks for now; nothing for kinds that the engine does not act on.
-    #[must_use]
     pub fn spec_change(&self, kind: Kind, name: &str) -> Option<SpecChange> {
         if !KINDS.contains(&kind) {
             return None;
@@ -48,7 +47,6 @@ impl Store {
     }
 
     /// What all objects ask for now.
-    #[must_use]
     pub fn spec_changes(&self) -> Vec<SpecChange> {
         let all = KINDS.into_iter().flat_map(|it| self.list(it));
         all.filter_map(|it| self.spec_change(it.kind(), it.name())).collect()

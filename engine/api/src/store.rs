@@ -75,7 +75,6 @@ impl Default for Store {
 
 impl Store {
     /// An empty store.
-    #[must_use]
     pub fn new() -> Self {
         let kinds = vec![BTreeMap::new(); Kind::ALL.len()];
         let shared = Shared {
@@ -195,19 +194,16 @@ impl Store {
     }
 
     /// The object of this name.
-    #[must_use]
     pub fn get(&self, kind: Kind, name: &str) -> Option<Arc<Object>> {
         self.lock().kinds[kind.index()].get(name).cloned()
     }
 
     /// All objects of a kind, by name.
-    #[must_use]
     pub fn list(&self, kind: Kind) -> Vec<Arc<Object>> {
         self.lock().kinds[kind.index()].values().cloned().collect()
     }
 
     /// All objects of a kind, and how old that is.
-    #[must_use]
     pub fn snapshot(&self, kind: Kind) -> Snapshot {
         let objects = self.lock();
         Snapshot {
@@ -218,19 +214,16 @@ impl Store {
     }
 
     /// The version of the last write.
-    #[must_use]
     pub fn version(&self) -> u64 {
         self.lock().version
     }
 
     /// All changes from now on.
-    #[must_use]
     pub fn changes(&self) -> Changes {
         Changes::new(self.shared.changes.subscribe())
     }
 
     /// The changes that clients make, from now on; the engine's own do not count against a slow reader.
-    #[must_use]
     pub fn client_changes(&self) -> Changes {
         Changes::new(self.shared.client_changes.subscribe())
     }

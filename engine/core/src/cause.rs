@@ -52,7 +52,6 @@ pub struct Causes<'a> {
 
 impl<'a> Causes<'a> {
     /// Nothing is told yet.
-    #[must_use]
     pub fn new(world: &'a World) -> Self {
         Self { world, told: HashSet::new() }
     }

@@ -20,7 +20,6 @@ pub struct ChangedFiles {
 
 impl ChangedFiles {
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -115,33 +115,28 @@ pub enum ClusterEvent {
 
 impl Cluster {
     /// Why the cluster cannot be used, if that is so.
-    #[must_use]
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }
 
     /// Why the cluster cannot be used, in the words that say most.
-    #[must_use]
     pub fn problem(&self) -> Option<&str> {
         let error = self.error.as_deref()?;
         Some(self.help.as_deref().unwrap_or(error))
     }
 
     /// What is known of the cluster that answered last, and when that was.
-    #[must_use]
     pub fn connection(&self) -> Option<(&Connection, Time)> {
         self.connection.as_ref().map(|(it, at)| (it, *at))
     }
 
     /// What the nodes of the cluster are; who may not read nodes does not know it, and most are this.
-    #[must_use]
     pub fn arch(&self) -> &str {
         let arch = self.connection.as_ref().map(|(it, _)| it.arch.as_str());
         arch.filter(|it| *it != "unknown").unwrap_or("amd64")
     }
 
     /// The namespace of objects that name none, once the cluster is connected.
-    #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         let connection = self.connection.as_ref().filter(|_| self.is_connected)?;
         Some(&connection.0.default_namespace)
@@ -155,13 +150,11 @@ impl Cluster {
 
 impl World {
     /// The Kubernetes cluster.
-    #[must_use]
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
     /// Whether a kubeconfig of this context matters: for the first cluster, or instead of one that is of no use any more.
-    #[must_use]
     pub fn wants_cluster(&self, context: &str) -> bool {
         let is_deployed =
             |it: &Resource| matches!(it.manifest.deploy_target, DeployTarget::Kubernetes(_));

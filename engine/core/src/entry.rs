@@ -9,7 +9,6 @@ const MAX_FILES: usize = 5;
 
 impl World {
     /// The first line of an update or a load: why it runs. Files are named as seen from where the engine was started.
-    #[must_use]
     pub fn entry_line(&self, reason: Reason, files: &[FilePath]) -> String {
         if reason.has(Reason::INITIAL) {
             return "Initial Build".to_owned();
@@ -27,7 +26,6 @@ impl World {
     }
 
     /// Why an update happens, and who wants it.
-    #[must_use]
     pub fn cause_line(&self, reason: Reason, files: &[FilePath]) -> String {
         let triggers = reason.triggers();
         let line = self.entry_line(reason, files);

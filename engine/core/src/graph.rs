@@ -65,7 +65,6 @@ impl ResourceGraph {
     }
 
     /// All resources, dependencies first.
-    #[must_use]
     pub fn order(&self) -> &[String] {
         &self.order
     }
@@ -76,7 +75,6 @@ impl ResourceGraph {
     }
 
     /// Everything that must come before a resource.
-    #[must_use]
     pub fn all_deps_of(&self, name: &str) -> HashSet<&str> {
         let mut found = HashSet::new();
         let mut next: Vec<&str> = self.deps_of(name).collect();

@@ -47,7 +47,6 @@ pub enum WaitsOn {
 
 impl Hold {
     /// Tilt's word for the reason.
-    #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
             Self::TiltfileReload(_) => "tiltfile-reload",
@@ -63,7 +62,6 @@ impl Hold {
     }
 
     /// What it waits for.
-    #[must_use]
     pub fn on(&self) -> Vec<WaitsOn> {
         let resource = |it: &ResourceName| WaitsOn::Resource(it.clone());
         match self {

@@ -36,19 +36,16 @@ impl Default for Judging {
 
 impl World {
     /// How long `ci` waits.
-    #[must_use]
     pub fn ci_limits(&self) -> CiLimits {
         self.objects.ci_limits(SESSION)
     }
 
     /// Everything that `ci` waits for.
-    #[must_use]
     pub fn ci_targets(&self, now: Time) -> Vec<Target> {
         session::targets(self, self.ci_limits().grace_period, now)
     }
 
     /// When `ci` is judged next, unless that is now.
-    #[must_use]
     pub fn judge_at(&self, now: Time) -> Option<Time> {
         let Judging { has_changed, last, due, .. } = &self.judging;
         if let Some(due) = due.filter(|it| *it > now && !has_changed) {

@@ -129,7 +129,6 @@ enum Listing {
 
 impl LiveUpdate {
     /// A live update that knows of no files and no containers yet. Messages name files relative to `cwd`.
-    #[must_use]
     pub fn new(definition: Definition, cwd: FilePath) -> Self {
         let mut new = Self { cwd, ..Self::default() };
         new.redefine(definition);
@@ -137,13 +136,11 @@ impl LiveUpdate {
     }
 
     /// Which containers it is for.
-    #[must_use]
     pub fn selector(&self) -> &Selector {
         &self.selector
     }
 
     /// How it does, as of the last step.
-    #[must_use]
     pub fn status(&self) -> &Status {
         &self.status
     }

@@ -27,7 +27,6 @@ pub struct FirstRun {
 }
 
 /// What a first run of these resources would do: the world itself decides, and nothing happens.
-#[must_use]
 pub fn first_run(loaded: Loaded) -> FirstRun {
     let mut world = World::default();
     let mut now = Time(0);
@@ -112,7 +111,6 @@ pub struct Reload {
 }
 
 /// What another load of a Tiltfile would change.
-#[must_use]
 pub fn reload(world: &World, tiltfile: &str, manifests: &[Manifest]) -> Reload {
     let mut plan = Reload::default();
     let names: HashSet<&str> = manifests.iter().map(|it| it.name.as_str()).collect();

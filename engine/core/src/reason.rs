@@ -34,19 +34,16 @@ impl Reason {
         [Self::TRIGGER_WEB, Self::TRIGGER_CLI, Self::TRIGGER_HUD, Self::TRIGGER_UNKNOWN];
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// Whether it has one of these.
-    #[must_use]
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Whether it is one and no more.
-    #[must_use]
     pub fn is_single(self) -> bool {
         self.0.is_power_of_two()
     }

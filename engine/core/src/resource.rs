@@ -30,7 +30,6 @@ pub struct UpdateId(pub u64);
 
 impl UpdateId {
     /// The span of its log.
-    #[must_use]
     pub fn span(self) -> String {
         format!("build:{}", self.0)
     }
@@ -42,13 +41,11 @@ pub struct ServeId(pub u64);
 
 impl ServeId {
     /// The span of its log.
-    #[must_use]
     pub fn span(self) -> String {
         format!("localserve:{}", self.0)
     }
 
     /// The API object of its command.
-    #[must_use]
     pub fn object(self, resource: &str) -> String {
         format!("{resource}-serve-{}", self.0)
     }
@@ -215,13 +212,11 @@ pub struct Server {
 
 impl Server {
     /// Whether its process may still be there.
-    #[must_use]
     pub fn is_alive(&self) -> bool {
         !matches!(self.phase, CmdPhase::Ended { .. })
     }
 
     /// Whether it runs and is ready; without a probe, to run is to be ready.
-    #[must_use]
     pub fn is_ready(&self) -> bool {
         match self.phase {
             CmdPhase::Running { is_ready, .. } => is_ready || self.target.readiness_probe.is_none(),
@@ -232,7 +227,6 @@ impl Server {
     }
 
     /// The name of the API object of its command.
-    #[must_use]
     pub fn object(&self, resource: &str) -> String {
         self.id.object(resource)
     }
@@ -352,25 +346,21 @@ impl Resource {
     }
 
     /// Whether it runs before anything changed.
-    #[must_use]
     pub fn is_auto_init(&self) -> bool {
         self.trigger_mode.is_auto_init()
     }
 
     /// Whether changes make it run.
-    #[must_use]
     pub fn is_auto_on_change(&self) -> bool {
         self.trigger_mode.is_auto_on_change()
     }
 
     /// Whether it runs, or ever ran to an end.
-    #[must_use]
     pub fn has_started_once(&self) -> bool {
         self.current.is_some() || !self.history.is_empty()
     }
 
     /// What it deploys to a cluster, if it does.
-    #[must_use]
     pub fn kubernetes_target(&self) -> Option<&KubernetesTarget> {
         match &self.manifest.deploy_target {
             DeployTarget::Kubernetes(target) => Some(target),
@@ -379,20 +369,17 @@ impl Resource {
     }
 
     /// Whether it is switched off.
-    #[must_use]
     pub fn is_disabled(&self) -> bool {
         self.enable == EnableState::Disabled
     }
 
     /// Whether something changed that no finished update has consumed.
-    #[must_use]
     pub fn has_pending_changes(&self) -> bool {
         let current = self.current.as_ref().filter(|it| !it.is_forgotten);
         self.is_waiting() || current.is_some_and(|it| !it.changes.is_empty() || it.config.is_some())
     }
 
     /// Since when something has been waiting for an update.
-    #[must_use]
     pub fn pending_since(&self) -> Option<Time> {
         let consumed = self.current.iter().filter(|it| !it.is_forgotten);
         let of_current = consumed.flat_map(|it| {
@@ -420,7 +407,6 @@ impl Resource {
     }
 
     /// Why the next update would run; empty if there is no reason.
-    #[must_use]
     pub fn next_reason(&self) -> Reason {
         let mut reason = self.triggered;
         if !self.pending.is_empty() {
@@ -442,19 +428,16 @@ impl Resource {
     }
 
     /// Whether nothing else may update beside it.
-    #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.local.as_ref().is_some_and(|it| it.update_cmd_spec.is_some() && !it.allow_parallel)
     }
 
     /// Whether it only has a server.
-    #[must_use]
     pub fn is_serve_only(&self) -> bool {
         self.local.as_ref().is_some_and(|it| it.update_cmd_spec.is_none())
     }
 
     /// Whether it has a server.
-    #[must_use]
     pub fn has_server(&self) -> bool {
         self.local.as_ref().is_some_and(|it| !it.serve_cmd.is_empty())
     }
@@ -469,7 +452,6 @@ impl Resource {
     }
 
     /// The local paths of the sync steps of its live updates.
-    #[must_use]
     pub fn sync_roots(&self) -> BTreeSet<FilePath> {
         self.live_updates.values().flat_map(LiveUpdate::sync_roots).cloned().collect()
     }

@@ -71,7 +71,6 @@ pub enum Grace {
 
 impl Grace {
     /// Tilt's word for it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotApplicable => "NotApplicable",
@@ -104,7 +103,6 @@ pub struct Target {
 }
 
 /// All targets, sorted by name. Pods that fail may recover for as long as `grace` says.
-#[must_use]
 pub fn targets(world: &World, grace: GoDuration, now: Time) -> Vec<Target> {
     let mut targets: Vec<Target> = world.tiltfile(MAIN).map(of_tiltfile).into_iter().collect();
     for resource in world.resources() {
@@ -293,7 +291,6 @@ pub enum Verdict {
 }
 
 /// How `ci` ends, if it does now.
-#[must_use]
 pub fn verdict(targets: &[Target], limits: CiLimits, started: Time, now: Time) -> Verdict {
     let mut waiting = Vec::new();
     let mut not_ready = Vec::new();

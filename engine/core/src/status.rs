@@ -40,7 +40,6 @@ pub enum RuntimeStatus {
 
 impl UpdateStatus {
     /// Tilt's word.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -55,7 +54,6 @@ impl UpdateStatus {
 
 impl RuntimeStatus {
     /// Tilt's word.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -73,7 +71,6 @@ pub type Condition = Result<(), &'static str>;
 
 impl Resource {
     /// How the latest update did.
-    #[must_use]
     pub fn update_status(&self) -> UpdateStatus {
         if self.is_disabled() {
             return UpdateStatus::None;
@@ -100,7 +97,6 @@ impl Resource {
     }
 
     /// How its server, pods or container do.
-    #[must_use]
     pub fn runtime_status(&self) -> RuntimeStatus {
         if self.is_disabled() {
             return RuntimeStatus::None;

@@ -92,7 +92,6 @@ impl Tiltfile {
     }
 
     /// Why it would run now; empty if it would not.
-    #[must_use]
     pub fn next_reason(&self) -> Reason {
         let Some(last) = self.last.as_ref().or(self.current.as_ref()) else {
             return self.triggered.with(Reason::INITIAL);
@@ -108,13 +107,11 @@ impl Tiltfile {
     }
 
     /// Whether updates wait for it: its files have changed and it has not run to an end since.
-    #[must_use]
     pub fn holds_updates(&self) -> bool {
         !self.pending.is_empty() || self.current.as_ref().is_some_and(|it| !it.files.is_empty())
     }
 
     /// How its latest run did.
-    #[must_use]
     pub fn update_status(&self) -> UpdateStatus {
         if self.current.is_some() {
             return UpdateStatus::InProgress;

@@ -136,7 +136,6 @@ impl Default for World {
 
 impl World {
     /// A world in which nothing has happened yet.
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -185,25 +184,21 @@ impl World {
     }
 
     /// All resources, in order.
-    #[must_use]
     pub fn resources(&self) -> &[Resource] {
         &self.resources
     }
 
     /// A resource.
-    #[must_use]
     pub fn resource(&self, name: &str) -> Option<&Resource> {
         self.index.get(name).map(|it| &self.resources[*it])
     }
 
     /// All Tiltfiles, in order.
-    #[must_use]
     pub fn tiltfiles(&self) -> &[Tiltfile] {
         &self.tiltfiles
     }
 
     /// A Tiltfile.
-    #[must_use]
     pub fn tiltfile(&self, name: &str) -> Option<&Tiltfile> {
         self.tiltfiles.iter().find(|it| &*it.name == name)
     }
@@ -220,13 +215,11 @@ impl World {
     }
 
     /// How many updates may run at once.
-    #[must_use]
     pub fn max_parallel(&self) -> usize {
         self.max_parallel
     }
 
     /// Where a resource stands among all, counted from 1; Tiltfiles come first.
-    #[must_use]
     pub fn order(&self, name: &str) -> Option<usize> {
         let tiltfile = self.tiltfiles.iter().position(|it| &*it.name == name);
         let resource = || self.index.get(name).map(|it| it + self.tiltfiles.len());
@@ -234,7 +227,6 @@ impl World {
     }
 
     /// A Tiltfile and a resource of the same name: nobody could tell them apart.
-    #[must_use]
     pub fn name_clash(&self) -> Option<(&Tiltfile, &Resource)> {
         self.tiltfiles.iter().find_map(|it| Some((it, self.resource(&it.name)?)))
     }

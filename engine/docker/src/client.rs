@@ -132,7 +132,6 @@ impl Docker {
     }
 
     /// Where the engine is.
-    #[must_use]
     pub fn host(&self) -> &str {
         self.shared.endpoint.host()
     }

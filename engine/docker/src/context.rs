@@ -65,7 +65,6 @@ impl BuildContext {
     }
 
     /// The directory as it was declared.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -80,7 +79,6 @@ pub struct Filter {
 
 impl Filter {
     /// Compiles definitions; malformed ones are no rules, as in Tilt.
-    #[must_use]
     pub fn new(defs: &[IgnoreDef]) -> Self {
         let rules = defs.iter().filter_map(|def| Rule::new(&def.base_path, &def.patterns).ok());
         Self { rules: rules.collect(), defs: defs.to_vec() }

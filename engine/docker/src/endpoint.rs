@@ -107,7 +107,6 @@ impl Endpoint {
     }
 
     /// The address as a URL.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }

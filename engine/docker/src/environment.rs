@@ -17,27 +17,23 @@ pub struct Environment {
 
 impl Environment {
     /// Uses these variables, and starts programs directly.
-    #[must_use]
     pub fn new(vars: impl IntoIterator<Item = (String, String)>) -> Self {
         let launch = Arc::new(|program: &str| Command::new(to_os(program)));
         Self { vars: Arc::new(vars.into_iter().collect()), launch }
     }
 
     /// Uses the variables of this process.
-    #[must_use]
     pub fn of_process() -> Self {
         let text = |it: std::ffi::OsString| to_text(&it).into_owned();
         Self::new(std::env::vars_os().map(|(name, value)| (text(name), text(value))))
     }
 
     /// Starts programs with the commands that `launch` makes of their names.
-    #[must_use]
     pub fn starting_with(self, launch: impl Fn(&str) -> Command + Send + Sync + 'static) -> Self {
         Self { launch: Arc::new(launch), ..self }
     }
 
     /// A variable that is set to something.
-    #[must_use]
     pub fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|it| !it.is_empty())
     }

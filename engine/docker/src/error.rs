@@ -112,7 +112,6 @@ pub enum DockerError {
 
 impl DockerError {
     /// Whether the engine is not there, so that trying again later may help.
-    #[must_use]
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::NotRunning { .. } | Self::NoPermission { .. } | Self::Lost { .. })
     }

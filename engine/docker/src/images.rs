@@ -56,7 +56,6 @@ impl From<ImageInspect> for Image {
 }
 
 /// The tag that an image gets for its content, `tilt-` and the beginning of its digest.
-#[must_use]
 pub fn content_tag(id: &str) -> Option<String> {
     let digits = id.split_once(':').map_or(id, |(_, digits)| digits);
     digits.get(..16).map(|it| format!("{TAG_PREFIX}{it}"))

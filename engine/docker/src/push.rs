@@ -28,7 +28,6 @@ pub struct PushError {
 
 impl PushError {
     /// Whether the registry wants somebody else, or anybody at all, to log in.
-    #[must_use]
     pub fn is_denied(&self) -> bool {
         let lower = self.message.to_lowercase();
         ["denied", "unauthorized", "authentication required", "no basic auth credentials"]
@@ -37,7 +36,6 @@ impl PushError {
     }
 
     /// What to do about it, where that is known.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         let Self { registry, user, .. } = self;
         if self.is_denied() {

@@ -123,13 +123,11 @@ fn usable(bytes: &[u8]) -> Option<String> {
 }
 
 /// Why a file of this folder cannot be used, and what to do about it.
-#[must_use]
 pub fn explained(verb: &str, path: &Path, error: &io::Error) -> io::Error {
     way_out(verb, path, error, "TILT_DEV_DIR")
 }
 
 /// Why a file cannot be used that a variable may move elsewhere.
-#[must_use]
 pub fn way_out(verb: &str, path: &Path, error: &io::Error, variable: &str) -> io::Error {
     let advice = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

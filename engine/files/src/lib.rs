@@ -8,7 +8,6 @@ pub mod dev_dir;
 pub mod private;
 
 /// The home directory: what `HOME` says, or else what the system knows of this user.
-#[must_use]
 pub fn home_dir(variable: Option<PathBuf>) -> Option<PathBuf> {
     variable.filter(|it| it.is_absolute()).or_else(|| {
         let user = User::from_uid(Uid::effective()).ok().flatten()?;

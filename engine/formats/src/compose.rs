@@ -134,7 +134,6 @@ pub fn load_or_ask_cli(
 }
 
 /// A project name made of a directory's: lower case, only letters, digits, `-` and `_`.
-#[must_use]
 pub fn normalize_project_name(name: &str) -> String {
     let kept: String = name
         .to_lowercase()

@@ -63,7 +63,6 @@ pub struct KubeConfig {
 }
 
 /// The files to read: those that `KUBECONFIG` lists, else the one in the home directory.
-#[must_use]
 pub fn paths(kubeconfig: Option<&str>, home: &str) -> Vec<String> {
     let Some(list) = kubeconfig.filter(|list| !list.is_empty()) else {
         return vec![path::join(&[home, ".kube", "config"])];
@@ -154,13 +153,11 @@ impl KubeConfig {
     }
 
     /// The context in use.
-    #[must_use]
     pub fn context(&self) -> Option<&Context> {
         self.contexts.get(&self.current_context)
     }
 
     /// The namespace of the context in use.
-    #[must_use]
     pub fn namespace(&self) -> &str {
         match self.context() {
             Some(context) if !context.namespace.is_empty() => &context.namespace,
@@ -169,13 +166,11 @@ impl KubeConfig {
     }
 
     /// The name of the cluster in use; empty without a context.
-    #[must_use]
     pub fn cluster_name(&self) -> &str {
         self.context().map_or("", |context| &context.cluster)
     }
 
     /// What kind of cluster is in use; `home` is the user's home directory.
-    #[must_use]
     pub fn product(&self, home: &str) -> Product {
         match self.context() {
             Some(context) => Product::of(context, self.clusters.get(&context.cluster), home),

@@ -9,7 +9,6 @@ use serde_json::{Map, Value as Json};
 type SpecFields = Map<String, Json>;
 
 /// The message for a list of errors, each told once; none for an empty list.
-#[must_use]
 pub fn aggregate(errors: Vec<String>) -> Option<String> {
     let mut seen = BTreeSet::new();
     let errors: Vec<String> = errors.into_iter().filter(|it| seen.insert(it.clone())).collect();
@@ -62,7 +61,6 @@ fn is_empty(list: &Json) -> bool {
 }
 
 /// A repository is somewhere on the web or in a directory.
-#[must_use]
 pub fn extension_repo(fields: &SpecFields) -> Vec<String> {
     let url = text(fields, "url");
     let subpath = text(fields, "gitSubpath");
@@ -86,7 +84,6 @@ pub fn extension_repo(fields: &SpecFields) -> Vec<String> {
 }
 
 /// There is something to watch.
-#[must_use]
 pub fn file_watch(fields: &SpecFields) -> Vec<String> {
     if list(fields, "watchedPaths").is_empty() {
         vec![required("spec.watchedPaths", "cannot be an empty list")]
@@ -96,7 +93,6 @@ pub fn file_watch(fields: &SpecFields) -> Vec<String> {
 }
 
 /// There is one way to apply it.
-#[must_use]
 pub fn kubernetes_apply(fields: &SpecFields) -> Vec<String> {
     const EXACTLY_ONE: &str = "must specify exactly ONE of .spec.yaml or .spec.applyCmd";
     let mut errors = Vec::new();
@@ -119,7 +115,6 @@ pub fn kubernetes_apply(fields: &SpecFields) -> Vec<String> {
 }
 
 /// There is something to look for, and every namespace is known.
-#[must_use]
 pub fn kubernetes_discovery(fields: &SpecFields) -> Vec<String> {
     let watches = list(fields, "watches");
     let mut errors = Vec::new();
@@ -137,7 +132,6 @@ pub fn kubernetes_discovery(fields: &SpecFields) -> Vec<String> {
 }
 
 /// A button has a text, a place and inputs that can be told apart.
-#[must_use]
 pub fn ui_button(fields: &SpecFields) -> Vec<String> {
     let mut errors = Vec::new();
     if text(fields, "text").is_empty() {

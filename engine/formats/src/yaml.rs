@@ -61,7 +61,6 @@ pub fn with_tree_v2<T>(text: &[u8], work: impl FnOnce(&node::Stream<'_>) -> T) -
 }
 
 /// The short tag that go-yaml v2 gives to a scalar.
-#[must_use]
 pub fn tag_v2<'a>(node: &'a node::Node<'_>) -> std::borrow::Cow<'a, str> {
     match &node.kind {
         node::Kind::Scalar { value, style: node::Style::Plain } if node.explicit_tag.is_none() => {

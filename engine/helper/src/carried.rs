@@ -5,7 +5,6 @@ static AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/engine-helper-
 
 /// The helper for a processor, by the name that Docker, Kubernetes or `uname -m` has for it. There is none
 /// if it could not be built: then [`how_to_build`] says what was missing.
-#[must_use]
 pub fn helper_for(architecture: &str) -> Option<&'static [u8]> {
     let program = match architecture {
         "amd64" | "x86_64" => X86_64,
@@ -17,7 +16,6 @@ pub fn helper_for(architecture: &str) -> Option<&'static [u8]> {
 }
 
 /// What was missing for a processor when this library was built.
-#[must_use]
 pub fn how_to_build(architecture: &str) -> String {
     let target = match architecture {
         "amd64" | "x86_64" => "x86_64-unknown-linux-musl",

@@ -4,7 +4,6 @@
 pub const WRAPPER: &str = "tilt-restart-wrapper";
 
 /// The file of `sh -c 'date > FILE'`. There need not be a shell for that, nor anything else.
-#[must_use]
 pub fn restart_file<T: AsRef<[u8]>>(argv: &[T]) -> Option<&str> {
     let [shell, flag, script] = argv else { return None };
     if !matches!(shell.as_ref(), b"sh" | b"/bin/sh") || flag.as_ref() != b"-c" {

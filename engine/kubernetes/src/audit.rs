@@ -37,7 +37,6 @@ pub enum Verb {
 
 impl Verb {
     /// The verb as the API server calls it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Create => "create",

@@ -92,13 +92,11 @@ impl Cluster {
     }
 
     /// The namespace of objects that name none.
-    #[must_use]
     pub fn namespace(&self) -> &str {
         &self.inner.namespace
     }
 
     /// Where the cluster is.
-    #[must_use]
     pub fn server(&self) -> &str {
         &self.inner.server
     }
@@ -177,7 +175,6 @@ impl Cluster {
     }
 
     /// The identity that is pinned.
-    #[must_use]
     pub fn pinned(&self) -> Option<&Identity> {
         self.inner.pin.get()
     }

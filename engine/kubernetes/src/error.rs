@@ -47,7 +47,6 @@ pub struct Refusal {
 
 impl KubernetesError {
     /// Whether what was asked for does not exist.
-    #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.code() == Some(404)
     }
@@ -63,7 +62,6 @@ impl KubernetesError {
     }
 
     /// The HTTP status of a refusal.
-    #[must_use]
     pub fn code(&self) -> Option<u16> {
         match self {
             Self::Refused(refusal) => Some(refusal.code),

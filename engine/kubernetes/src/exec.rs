@@ -81,7 +81,6 @@ impl ExecStatus {
 
 impl ExecSession {
     /// The streams, and the end of the command. Dropping the latter ends the connection.
-    #[must_use]
     pub fn split(self) -> (Option<DuplexStream>, DuplexStream, DuplexStream, ExecStatus) {
         let Self { stdin, stdout, stderr, status, guard } = self;
         (stdin, stdout, stderr, ExecStatus { status, _guard: guard })

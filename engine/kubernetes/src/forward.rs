@@ -75,7 +75,6 @@ pub struct Forwarder {
 
 impl Forwarder {
     /// Starts forwarding.
-    #[must_use]
     pub fn start(cluster: &Cluster, ports: PodPorts, report: &ForwardReport) -> Self {
         let place = Arc::new(Place {
             cluster: cluster.clone(),

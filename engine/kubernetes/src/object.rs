@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 /// The UID that the server gave an object; empty if it has none.
-#[must_use]
 pub fn uid(object: &Value) -> &str {
     text(object, "/metadata/uid")
 }

@@ -68,13 +68,11 @@ impl Tracker {
     /// A tracker that follows nothing yet; events before `since` are not told.
     ///
     /// `node_ip` of a cluster whose node ports can be reached is set with [`Tracker::with_node_ip`].
-    #[must_use]
     pub fn new(cluster: Cluster, since: Time, report: Report) -> Self {
         Self::with_node_ip(cluster, since, None, report)
     }
 
     /// A tracker that also tells the node ports of services, for a cluster whose node can be reached at an address.
-    #[must_use]
     pub fn with_node_ip(
         cluster: Cluster,
         since: Time,

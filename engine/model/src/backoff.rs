@@ -12,7 +12,6 @@ pub struct Backoff {
 
 impl Backoff {
     /// Waits from the first up to the limit.
-    #[must_use]
     pub const fn new(first: Duration, limit: Duration) -> Self {
         Self { first, limit, next: first }
     }

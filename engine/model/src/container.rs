@@ -58,7 +58,6 @@ pub struct Container {
 
 impl Container {
     /// The project and the service that it runs for; nothing for one that runs a single command.
-    #[must_use]
     pub fn service(&self) -> Option<(&str, &str)> {
         let label = |name: &str| self.labels.get(name).map(String::as_str);
         let is_one_off = label(ONE_OFF_LABEL) == Some("True");
@@ -67,7 +66,6 @@ impl Container {
     }
 
     /// Bound ports, in the order in which they are shown.
-    #[must_use]
     pub fn bindings(&self) -> Vec<&Port> {
         let mut ports: Vec<&Port> = self.ports.iter().filter(|it| it.host_port != 0).collect();
         ports.sort_by_key(|it| (it.host_port, &it.host_ip));

@@ -46,7 +46,6 @@ pub struct ImageTarget {
 
 impl ImageTarget {
     /// Names of the image maps that it is built from.
-    #[must_use]
     pub fn image_maps(&self) -> &[String] {
         match &self.build_details {
             BuildDetails::Docker(build) => &build.image_maps,
@@ -56,13 +55,11 @@ impl ImageTarget {
     }
 
     /// What its file watch is called.
-    #[must_use]
     pub fn id(&self) -> TargetId {
         TargetId::Image(self.image_map_name.as_str().into())
     }
 
     /// It and all images that it is built from, of those in `all`.
-    #[must_use]
     pub fn with_bases<'a>(&'a self, all: &'a [Self]) -> Vec<&'a Self> {
         let mut found = vec![self];
         let mut next = 0;

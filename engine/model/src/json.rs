@@ -10,7 +10,6 @@ pub struct GoDuration(pub i64);
 
 impl GoDuration {
     /// A whole number of seconds.
-    #[must_use]
     pub const fn from_secs(secs: i64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }

@@ -80,7 +80,6 @@ pub enum PodReadiness {
 
 impl PodReadiness {
     /// Tilt's word for it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "",

@@ -95,7 +95,6 @@ pub struct Cmd {
 
 impl Cmd {
     /// Whether there is nothing to run.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.argv.as_ref().is_none_or(Vec::is_empty)
     }

@@ -54,13 +54,11 @@ pub enum TriggerMode {
 
 impl TriggerMode {
     /// Whether the resource updates before anything changed.
-    #[must_use]
     pub fn is_auto_init(self) -> bool {
         matches!(self, Self::Auto | Self::ManualWithAutoInit)
     }
 
     /// Whether changes make the resource update.
-    #[must_use]
     pub fn is_auto_on_change(self) -> bool {
         matches!(self, Self::Auto | Self::AutoWithManualInit)
     }

@@ -91,56 +91,47 @@ impl Kind {
     }
 
     /// Where it stands in [`Kind::ALL`].
-    #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
     /// As objects name it, such as `FileWatch`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
     /// As URLs name it, such as `filewatches`.
-    #[must_use]
     pub fn plural(self) -> &'static str {
         self.row().plural
     }
 
     /// As users may call it, such as `filewatch`.
-    #[must_use]
     pub fn singular(self) -> &'static str {
         self.row().singular
     }
 
     /// Shorter names, such as `fw`.
-    #[must_use]
     pub fn short_names(self) -> &'static [&'static str] {
         self.row().short_names
     }
 
     /// What its objects are.
-    #[must_use]
     pub fn doc(self) -> &'static str {
         self.row().doc
     }
 
     /// Whether objects have a spec, and a status that is written apart from it; config maps have data.
-    #[must_use]
     pub fn has_status(self) -> bool {
         self != Self::ConfigMap
     }
 
     /// Under which key an object keeps what is asked for: `spec`, or `data` for config maps.
-    #[must_use]
     pub fn body_key(self) -> &'static str {
         if self.has_status() { "spec" } else { "data" }
     }
 
     /// The kind that a user calls so: its kind, plural, singular or a short name, in any case, with or without the
     /// group.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let name = name.strip_suffix(".tilt.dev").unwrap_or(&name);
@@ -149,13 +140,11 @@ impl Kind {
     }
 
     /// The kind whose objects have this plural in their URLs.
-    #[must_use]
     pub fn of_plural(plural: &str) -> Option<Self> {
         Self::find(|it| it.plural == plural)
     }
 
     /// The kind that objects call so.
-    #[must_use]
     pub fn of_kind(kind: &str) -> Option<Self> {
         Self::find(|it| it.name == kind)
     }
@@ -165,7 +154,6 @@ impl Kind {
     }
 
     /// The plural with the group, as messages about an object name it.
-    #[must_use]
     pub fn qualified_plural(self) -> String {
         format!("{}.{}", self.plural(), GROUP)
     }
@@ -188,7 +176,6 @@ pub struct ObjectId {
 
 impl ObjectId {
     /// The object of a kind that has this name.
-    #[must_use]
     pub fn new(kind: Kind, name: impl Into<String>) -> Self {
         Self { kind, name: name.into() }
     }

@@ -28,19 +28,16 @@ pub struct FilePath(Arc<[u8]>);
 
 impl FilePath {
     /// The path that a text of a Tiltfile or an object means; see [`to_path`].
-    #[must_use]
     pub fn from_text(text: &str) -> Self {
         Self(to_bytes(text).into())
     }
 
     /// Its bytes.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
     /// The path for calls of the system.
-    #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }
@@ -101,13 +98,11 @@ impl ToJson for FilePath {
 }
 
 /// A path, or anything else of the system that may hold one, as text; [`to_path`] takes it back.
-#[must_use]
 pub fn to_text(path: &(impl AsRef<OsStr> + ?Sized)) -> Cow<'_, str> {
     bytes_to_text(path.as_ref().as_bytes())
 }
 
 /// Bytes in which paths may be written, such as those of an ignore file, as text.
-#[must_use]
 pub fn bytes_to_text(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes)
         && next_escape(text).is_none()
@@ -131,7 +126,6 @@ pub fn bytes_to_text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// The path that a text means: as it is, unless it has bytes that only [`to_text`] writes.
-#[must_use]
 pub fn to_path(text: &str) -> Cow<'_, Path> {
     match to_os(text) {
         Cow::Borrowed(path) => Cow::Borrowed(Path::new(path)),
@@ -140,7 +134,6 @@ pub fn to_path(text: &str) -> Cow<'_, Path> {
 }
 
 /// An argument or a variable as the system takes it, with the bytes that a text means.
-#[must_use]
 pub fn to_os(text: &str) -> Cow<'_, OsStr> {
     match to_bytes(text) {
         Cow::Borrowed(bytes) => Cow::Borrowed(OsStr::from_bytes(bytes)),
@@ -149,7 +142,6 @@ pub fn to_os(text: &str) -> Cow<'_, OsStr> {
 }
 
 /// A text for people only, who see `�` in any case: without what says which byte it was.
-#[must_use]
 pub fn shown(text: &str) -> Cow<'_, str> {
     if next_escape(text).is_none() {
         return Cow::Borrowed(text);

@@ -125,7 +125,6 @@ pub enum ContainerState {
 
 impl ContainerState {
     /// Whether the container failed, or cannot start.
-    #[must_use]
     pub fn is_error(&self) -> bool {
         match self {
             Self::Terminated { exit_code, .. } => *exit_code != 0,
@@ -152,19 +151,16 @@ pub struct PodOwner {
 
 impl Pod {
     /// Whether it ran to an end, well or badly.
-    #[must_use]
     pub fn is_completed(&self) -> bool {
         self.phase == "Succeeded" || self.phase == "Failed"
     }
 
     /// Whether it has containers and all of them are ready.
-    #[must_use]
     pub fn all_ready(&self) -> bool {
         !self.containers.is_empty() && self.containers.iter().all(|it| it.is_ready)
     }
 
     /// How often its containers were started again.
-    #[must_use]
     pub fn restarts(&self) -> i32 {
         self.containers.iter().map(|it| it.restarts).sum()
     }
@@ -185,7 +181,6 @@ pub struct ObjectKey {
 
 impl ObjectKey {
     /// What names an object, as it is written.
-    #[must_use]
     pub fn of(object: &Value) -> Self {
         Self {
             api_version: text_at(object, "/apiVersion").to_owned(),
@@ -205,7 +200,6 @@ impl ObjectKey {
     }
 
     /// Whether both name the same object, if those that name no namespace are in this one.
-    #[must_use]
     pub fn is_same(&self, other: &Self, namespace: &str) -> bool {
         self.name == other.name
             && self.kind == other.kind
@@ -218,7 +212,6 @@ impl ObjectKey {
     }
 
     /// The API group; empty for the core one.
-    #[must_use]
     pub fn group(&self) -> &str {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }

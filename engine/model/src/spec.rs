@@ -50,7 +50,6 @@ pub enum Spec {
 
 impl Spec {
     /// The switches that the object follows.
-    #[must_use]
     pub fn disable_source(&self) -> Option<&DisableSource> {
         match self {
             Self::Cmd(it) => it.disable_source.as_ref(),
@@ -67,7 +66,6 @@ impl Spec {
     }
 
     /// The config maps whose changes matter to the object.
-    #[must_use]
     pub fn config_maps(&self) -> BTreeSet<&str> {
         let toggled = match self {
             Self::ToggleButton(it) => it.state_source.config_map.as_ref(),
@@ -297,7 +295,6 @@ pub struct Given<T: Default> {
 
 impl ButtonSpec {
     /// What was typed and chosen with the latest click, as variables.
-    #[must_use]
     pub fn variables(&self) -> Vec<String> {
         let given =
             |name: &str| self.click.iter().flat_map(|it| &it.inputs).rfind(|it| it.name == name);
@@ -419,7 +416,6 @@ pub struct ExtensionRepoSpec {
 
 impl ExtensionRepoSpec {
     /// The folder that it is, if it is one of this machine.
-    #[must_use]
     pub fn folder(&self) -> Option<&str> {
         self.url.strip_prefix("file://")
     }

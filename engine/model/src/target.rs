@@ -22,7 +22,6 @@ pub enum TargetId {
 
 impl TargetId {
     /// The resource whose own files it stands for.
-    #[must_use]
     pub fn resource(&self) -> Option<&ResourceName> {
         match self {
             Self::Apply(resource) | Self::Local(resource) => Some(resource),

@@ -28,13 +28,11 @@ impl Time {
 
     /// Whether this point came before a later one, as far as a clock that reads `now` can tell: one that
     /// has been set back says nothing about what it showed before.
-    #[must_use]
     pub fn is_before(self, later: Self, now: Self) -> bool {
         self < later && later <= now
     }
 
     /// Microseconds from an earlier time to this one.
-    #[must_use]
     pub fn micros_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }

@@ -33,7 +33,6 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Surroundings with this environment; `host` and `port` are where the engine answers.
-    #[must_use]
     pub fn new(base: Vec<(String, String)>, host: &str, port: u16, colors: Colors) -> Self {
         let base = exec::own_name::findable(base);
         Self { base: base.into(), host: host.to_owned(), port, colors, audit: None }
@@ -46,13 +45,11 @@ impl Surroundings {
     }
 
     /// A variable.
-    #[must_use]
     pub fn env(&self, name: &str) -> Option<&str> {
         self.base.iter().find(|it| it.0 == name).map(|it| it.1.as_str())
     }
 
     /// A command in these surroundings, with more variables.
-    #[must_use]
     pub fn run(&self, argv: Vec<String>, dir: PathBuf, env: &[String]) -> Run {
         if let Some((audit, cause)) = &self.audit {
             audit.command(&argv, cause);
@@ -139,7 +136,6 @@ impl Output {
     }
 
     /// The same, without some of the lines.
-    #[must_use]
     pub fn without(&self, is_unwanted: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         let write = Arc::clone(&self.write);
         let line = Mutex::new(String::new());

@@ -42,7 +42,6 @@ pub struct ComposeError {
 
 impl Compose {
     /// Compose as these surroundings have it.
-    #[must_use]
     pub fn new(surroundings: Surroundings) -> Self {
         Self { surroundings, program: Arc::default(), projects: Arc::default() }
     }
@@ -162,7 +161,6 @@ impl Compose {
 }
 
 /// What all containers of a service are labeled with.
-#[must_use]
 pub fn labels(spec: &ComposeSpec) -> [String; 2] {
     [format!("{PROJECT_LABEL}={}", spec.project.name), format!("{SERVICE_LABEL}={}", spec.service)]
 }

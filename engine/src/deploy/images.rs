@@ -99,20 +99,17 @@ pub struct Plan {
 
 impl Plan {
     /// How many images are built.
-    #[must_use]
     pub fn n_builds(&self) -> usize {
         self.builds.len()
     }
 
     /// How many steps that takes: an image that goes to a cluster is built and pushed.
-    #[must_use]
     pub fn n_steps(&self) -> usize {
         let n_each = if self.is_pushed { 2 } else { 1 };
         self.builds.len() * n_each + usize::from(!self.reused.is_empty())
     }
 
     /// Images that are used as they are, in order.
-    #[must_use]
     pub fn reused(&self) -> Vec<&Built> {
         self.targets.iter().filter_map(|it| self.reused.get(&it.image_map_name)).collect()
     }
@@ -136,7 +133,6 @@ impl Plan {
 
 impl Images {
     /// Builds with this engine; what was built is remembered in a file, if there is one.
-    #[must_use]
     pub fn new(docker: Docker, surroundings: Surroundings, file: Option<PathBuf>) -> Self {
         let memory = Mutex::new(Memory::load(file.as_deref()));
         let shared = Arc::new(Shared { docker, surroundings, memory, file });
@@ -144,7 +140,6 @@ impl Images {
     }
 
     /// Why nothing is known of earlier runs, if that has to be said.
-    #[must_use]
     pub fn problem(&self) -> Option<String> {
         self.memory(|it| it.problem.clone())
     }

@@ -164,7 +164,6 @@ async fn try_force_delete(
 }
 
 /// Objects in the order in which they are deleted.
-#[must_use]
 pub fn reversed(mut objects: Vec<kubernetes::Object>) -> Vec<Value> {
     order::sort_for_apply(&mut objects);
     objects.into_iter().rev().map(kubernetes::Object::into_value).collect()

@@ -41,19 +41,16 @@ pub struct Step {
 
 impl Pipeline {
     /// A pipeline of so many steps.
-    #[must_use]
     pub fn new(log: LogWriter, n_steps: usize) -> Arc<Self> {
         Arc::new(Self { log, n_steps, started: Instant::now(), steps: Mutex::default() })
     }
 
     /// The log it writes to.
-    #[must_use]
     pub fn log(&self) -> &LogWriter {
         &self.log
     }
 
     /// Begins a step. With a `mark`, its lines can be told from those of a step beside it.
-    #[must_use]
     pub fn step(self: &Arc<Self>, name: &str, mark: Option<&str>) -> Step {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let at = steps.len();
@@ -98,7 +95,6 @@ impl Step {
     }
 
     /// Writes what a command prints, each line indented.
-    #[must_use]
     pub fn output(&self) -> Output {
         let log = self.pipeline.log.clone();
         let end = log.clone();
@@ -118,7 +114,6 @@ impl Step {
     }
 
     /// The log of the whole update, for what is not indented.
-    #[must_use]
     pub fn log(&self) -> &LogWriter {
         &self.pipeline.log
     }

@@ -38,7 +38,6 @@ pub struct Line {
 }
 
 /// What was removed, in words. Nothing is said about nothing, unless somebody wants to know.
-#[must_use]
 pub fn lines(report: &PruneReport, with_nothing: bool) -> Vec<Line> {
     let kinds = [
         ("containers", &report.containers),

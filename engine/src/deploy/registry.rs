@@ -34,7 +34,6 @@ serde_json::derived_to_json!(LocalRegistry);
 
 impl LocalRegistry {
     /// The registry as images are named for it.
-    #[must_use]
     pub fn registry(&self) -> Registry {
         Registry {
             host: self.host.clone(),
@@ -115,7 +114,6 @@ fn warn_without(product: Product, help: &str, log: &LogWriter) {
 }
 
 /// What runs containers on the first node, such as `containerd`; `read-failure` if there is no node to be seen.
-#[must_use]
 pub fn runtime(nodes: &[Value]) -> &str {
     let Some(node) = nodes.first() else { return "read-failure" };
     let version = node.pointer("/status/nodeInfo/containerRuntimeVersion").and_then(Value::as_str);

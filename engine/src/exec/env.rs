@@ -13,7 +13,6 @@ pub enum Colors {
 
 /// The environment of a command: the engine's, what a command may rely on unless it is set
 /// already, and the command's own `NAME=VALUE` pairs; of several values, the last counts.
-#[must_use]
 pub fn child_env(
     base: &[(String, String)],
     web_host: &str,

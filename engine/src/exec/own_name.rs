@@ -14,7 +14,6 @@ use engine_model::path::to_text;
 const NAME: &str = "tilt";
 
 /// An environment in which commands find this program as `tilt`, made of theirs.
-#[must_use]
 pub fn findable(mut env: Vec<(String, String)>) -> Vec<(String, String)> {
     if let Some((_, path)) = env.iter_mut().find(|(name, _)| name == "PATH")
         && let Some(with_us) = known_child_path(path)
@@ -41,7 +40,6 @@ fn known_child_path(path: &str) -> Option<String> {
 /// Who called this program through a link named `tilt` means that program everywhere. Otherwise a
 /// `tilt` that is installed stays the one that is found; if there is none, a link to this program
 /// comes last.
-#[must_use]
 fn child_path(path: &str) -> Option<String> {
     let found = find(path);
     let called = env::args_os().next().map(PathBuf::from)?;

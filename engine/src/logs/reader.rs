@@ -24,7 +24,6 @@ pub struct Gap {
 
 impl Gap {
     /// How many of the segments someone wanted to see who selects by resource.
-    #[must_use]
     pub fn of(&self, filter: &Filter) -> u64 {
         if filter.resources.is_empty() || self.resources.is_empty() {
             return self.segments;
@@ -73,7 +72,6 @@ impl Reader {
     }
 
     /// Where the next batch begins.
-    #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint(self.next)
     }

@@ -29,7 +29,6 @@ pub struct Scrubber {
 
 impl Scrubber {
     /// A scrubber that knows these secrets too; nothing if it would know no more than this one.
-    #[must_use]
     pub fn extended(&self, secrets: &BTreeMap<String, Secret>) -> Option<Self> {
         let mut known = self.known.clone();
         for secret in secrets.values() {
@@ -52,20 +51,17 @@ impl Scrubber {
     }
 
     /// Whether no secrets are known.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.search.is_none()
     }
 
     /// The text without secrets; where several overlap, the first and then the longest one is replaced.
-    #[must_use]
     pub fn scrub<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let Some(search) = &self.search else { return Cow::Borrowed(text) };
         replace(search, text, |_, text, _| text.len()).0
     }
 
     /// The value without secrets in any of its texts.
-    #[must_use]
     pub fn scrub_value(&self, value: Value) -> Value {
         match value {
             _ if self.is_empty() => value,

@@ -61,7 +61,6 @@ impl TerminalStream {
     }
 
     /// Prints the rest and ends an unfinished line; says where the log goes on, unless that took longer than this.
-    #[must_use]
     pub fn finish(self, patience: Duration) -> Option<Checkpoint> {
         self.store.flush();
         let _ = self.stop.send(());

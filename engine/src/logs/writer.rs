@@ -20,19 +20,16 @@ impl LogWriter {
     }
 
     /// Messages below this level are not stored.
-    #[must_use]
     pub fn level(&self) -> Level {
         self.store.level()
     }
 
     /// The log it writes to.
-    #[must_use]
     pub fn store(&self) -> &LogStore {
         &self.store
     }
 
     /// Where its text comes from.
-    #[must_use]
     pub fn span(&self) -> &Span {
         &self.span
     }

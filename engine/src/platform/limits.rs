@@ -10,7 +10,6 @@ const USUAL: u64 = 256;
 /// Allows this process as many open files as it may have, and returns how many it had, whoever asked for it first.
 ///
 /// Every running command takes some; the usual 1024 would be too few for some hundred.
-#[must_use]
 pub fn raise_open_files() -> Option<u64> {
     static BEFORE: OnceLock<Option<u64>> = OnceLock::new();
     *BEFORE.get_or_init(raise)
@@ -27,7 +26,6 @@ fn raise() -> Option<u64> {
 }
 
 /// How many files this process may have open, after it was allowed as many as possible.
-#[must_use]
 pub fn max_open_files() -> u64 {
     let _ = raise_open_files();
     getrlimit(Resource::RLIMIT_NOFILE).map_or(USUAL, |(soft, _)| soft)

@@ -13,7 +13,6 @@ use nix::unistd::Uid;
 pub const TELLS_PEERS: bool = cfg!(target_os = "linux");
 
 /// The user whose process has the other end of a connection, if the system tells. `local` is our own end.
-#[must_use]
 pub fn peer_user(peer: SocketAddr, local: SocketAddr) -> Option<Uid> {
     #[cfg(target_os = "linux")]
     {

@@ -72,14 +72,12 @@ pub struct Handle {
 
 impl Handle {
     /// A handle, and where its requests arrive.
-    #[must_use]
     pub fn new() -> (Self, mpsc::UnboundedReceiver<Request>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self { sender, reasons: Reasons::default() }, receiver)
     }
 
     /// Why each resource is in its state.
-    #[must_use]
     pub fn reasons(&self) -> &Reasons {
         &self.reasons
     }

@@ -22,19 +22,16 @@ pub struct ReasonTable(BTreeMap<String, Arc<Reason>>);
 
 impl ReasonTable {
     /// All reasons with their root causes, sorted by name.
-    #[must_use]
     pub fn all(&self) -> Vec<Reason> {
         self.0.keys().filter_map(|it| self.find(it)).collect()
     }
 
     /// The reason of one resource, with its root cause.
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<Reason> {
         reason::resolve(name, &|it| self.0.get(it).cloned())
     }
 
     /// Reasons that need attention or patience, failures first, without their root causes.
-    #[must_use]
     pub fn open(&self) -> Vec<&Reason> {
         let mut open: Vec<&Reason> =
             self.0.values().map(|it| &**it).filter(|it| it.state.is_open()).collect();
@@ -43,7 +40,6 @@ impl ReasonTable {
     }
 
     /// How many resources are in which state. A Tiltfile counts only if it failed.
-    #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for reason in self.0.values() {
@@ -71,13 +67,11 @@ pub struct Reasons(Arc<watch::Sender<ReasonTable>>);
 
 impl Reasons {
     /// The reasons of now.
-    #[must_use]
     pub fn table(&self) -> ReasonTable {
         self.0.borrow().clone()
     }
 
     /// The reasons as they change.
-    #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<ReasonTable> {
         self.0.subscribe()
     }

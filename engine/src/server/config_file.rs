@@ -28,13 +28,11 @@ pub struct InstanceEntry {
 }
 
 /// The name under which clients look for the instance on a web port.
-#[must_use]
 pub fn instance_name(port: u16) -> String {
     if port == 10350 { "tilt-default".to_owned() } else { format!("tilt-{port}") }
 }
 
 /// A token that cannot be guessed.
-#[must_use]
 pub fn new_token() -> String {
     let bytes: Vec<u8> = (0..4).flat_map(|_| uuid::Uuid::new_v4().into_bytes()).collect();
     base64::engine::general_purpose::URL_SAFE.encode(bytes)

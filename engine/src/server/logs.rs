@@ -8,13 +8,11 @@ pub struct Logs(LogStore);
 
 impl Logs {
     /// The log of an engine.
-    #[must_use]
     pub fn new(store: LogStore) -> Self {
         Self(store)
     }
 
     /// Writes the lines from a checkpoint on as a `logList`, and tells where the next begin; nothing if there are none.
-    #[must_use]
     pub fn write_list(&self, from: u64, out: &mut Vec<u8>) -> Option<u64> {
         logs::view_log_list(&self.0, Checkpoint(from), out).map(|it| it.0)
     }
@@ -26,7 +24,6 @@ impl Logs {
     }
 
     /// The store itself.
-    #[must_use]
     pub fn store(&self) -> &LogStore {
         &self.0
     }

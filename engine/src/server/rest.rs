@@ -203,7 +203,6 @@ impl Query {
 
 impl Rest {
     /// Answers requests about the objects of a store until it is closed.
-    #[must_use]
     pub fn new(store: Store, closing: watch::Receiver<bool>) -> Self {
         Self { store, closing }
     }

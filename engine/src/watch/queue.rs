@@ -14,7 +14,6 @@ use super::{Batch, BatchKind};
 
 /// A queue of batches: where the watcher puts them, and where the reader takes them. Those of one target keep their
 /// order.
-#[must_use]
 pub fn queue() -> (Sink, Batches) {
     let shared = Arc::new(Shared::default());
     (Sink(Arc::clone(&shared)), Batches(shared))

@@ -163,7 +163,6 @@ impl FileInfo {
 
     /// The source offset that starlark-go reports for an operation of a known kind in the
     /// expression at `begin..end` of the rewritten text.
-    #[must_use]
     pub fn go_offset(&self, begin: u32, end: u32, kind: SiteKind) -> Option<u32> {
         self.sites_at(begin, end).find(|site| site.kind == kind).map(|site| site.offset)
     }
@@ -174,14 +173,12 @@ impl FileInfo {
     }
 
     /// The call at `begin..end` of the rewritten text.
-    #[must_use]
     pub fn call(&self, begin: u32, end: u32) -> Option<&CallInfo> {
         let found = self.calls.binary_search_by_key(&(begin, end), |call| (call.begin, call.end));
         found.ok().map(|index| &self.calls[index])
     }
 
     /// What the variable at an offset of the rewritten text refers to.
-    #[must_use]
     pub fn scope_at(&self, out: u32) -> Option<Scope> {
         let found = self.names.binary_search_by_key(&out, |name| name.0);
         found.ok().map(|index| self.names[index].1)

@@ -73,7 +73,6 @@ pub(super) fn needs_mangling(name: &str) -> bool {
 }
 
 /// The name the crate gets to see instead.
-#[must_use]
 pub fn mangle(name: &str) -> Cow<'_, str> {
     if !needs_mangling(name) {
         return Cow::Borrowed(name);
@@ -91,7 +90,6 @@ pub fn mangle(name: &str) -> Cow<'_, str> {
 }
 
 /// The name the user wrote, given what the crate saw.
-#[must_use]
 pub fn unmangle(name: &str) -> Cow<'_, str> {
     let builtin = name.strip_prefix("__builtin_").and_then(|rest| rest.strip_suffix("__"));
     if let Some(builtin) = builtin {

@@ -26,13 +26,11 @@ impl Span {
     }
 
     /// How many entries there are.
-    #[must_use]
     pub fn len(self) -> usize {
         self.len as usize
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
@@ -257,62 +255,52 @@ impl Ast {
     }
 
     /// An expression.
-    #[must_use]
     pub fn expr(&self, id: ExprId) -> Expr {
         self.exprs[id.0.get() as usize - 1]
     }
 
     /// A statement.
-    #[must_use]
     pub fn stmt(&self, id: StmtId) -> Stmt {
         self.stmts[id.0 as usize]
     }
 
     /// The elements, arguments, parameters, entries or slice parts of an expression.
-    #[must_use]
     pub fn items(&self, span: Span) -> &[ExprId] {
         &self.items[span.range()]
     }
 
     /// The clauses of a comprehension.
-    #[must_use]
     pub fn clauses(&self, span: Span) -> &[Clause] {
         &self.clauses[span.range()]
     }
 
     /// The statements of a block.
-    #[must_use]
     pub fn block(&self, block: Block) -> &[StmtId] {
         &self.blocks[block.stmts.range()]
     }
 
     /// The branches of an `if` statement.
-    #[must_use]
     pub fn branches(&self, span: Span) -> &[Branch] {
         &self.branches[span.range()]
     }
 
     /// The names of a `load` statement.
-    #[must_use]
     pub fn load_names(&self, span: Span) -> &[LoadName] {
         &self.load_names[span.range()]
     }
 
     /// How many expressions there are.
-    #[must_use]
     pub fn expr_count(&self) -> usize {
         self.exprs.len()
     }
 
     /// The source text of an expression.
-    #[must_use]
     pub fn text<'a>(&self, source: &'a str, id: ExprId) -> &'a str {
         let Expr { start, end, .. } = self.expr(id);
         source.get(start as usize..end as usize).unwrap_or_default()
     }
 
     /// The expression without the parentheses around it.
-    #[must_use]
     pub fn unparen(&self, mut id: ExprId) -> ExprId {
         while let ExprKind::Paren(inner) = self.expr(id).kind {
             id = inner;
@@ -323,7 +311,6 @@ impl Ast {
 
 impl ExprId {
     /// The index as a number below [`Ast::expr_count`].
-    #[must_use]
     pub fn index(self) -> usize {
         self.0.get() as usize - 1
     }

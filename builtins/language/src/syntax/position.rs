@@ -9,7 +9,6 @@ pub struct LineTable {
 
 impl LineTable {
     /// Finds the line starts of `source`.
-    #[must_use]
     pub fn new(source: &str) -> LineTable {
         let bytes = source.as_bytes();
         let mut starts = vec![0];
@@ -23,7 +22,6 @@ impl LineTable {
     }
 
     /// The line and column of a byte offset; offsets past the end count as the end.
-    #[must_use]
     pub fn line_col(&self, source: &str, at: usize) -> (u32, u32) {
         let at = at.min(source.len());
         let line = self.starts.partition_point(|&start| start as usize <= at).max(1);

@@ -44,7 +44,6 @@ pub struct Resolution {
 impl Resolution {
     /// What an identifier refers to; identifiers that are not variables (attributes, names of
     /// keyword arguments) refer to nothing.
-    #[must_use]
     pub fn scope(&self, id: ExprId) -> Option<Scope> {
         self.scopes[id.index()]
     }

@@ -77,7 +77,6 @@ pub enum Token {
 
 impl Token {
     /// The token's text, or its description if it has many texts.
-    #[must_use]
     pub fn text(self) -> &'static str {
         match self {
             Token::Illegal => "illegal token",
@@ -153,7 +152,6 @@ impl Token {
     }
 
     /// The token as error messages show it: punctuation is quoted.
-    #[must_use]
     pub fn described(self) -> String {
         if (Token::Plus as u8..=Token::StarStar as u8).contains(&(self as u8)) {
             format!("'{}'", self.text())
@@ -163,7 +161,6 @@ impl Token {
     }
 
     /// The binary operator of an augmented assignment.
-    #[must_use]
     pub fn augmented(self) -> Option<Token> {
         Some(match self {
             Token::PlusEq => Token::Plus,
@@ -182,7 +179,6 @@ impl Token {
     }
 
     /// The level of a binary operator, 0 binding least.
-    #[must_use]
     pub fn precedence(self) -> Option<u8> {
         Some(match self {
             Token::Or => 0,
@@ -208,7 +204,6 @@ impl Token {
     }
 
     /// The keyword, or the reserved and therefore illegal word, that `word` is.
-    #[must_use]
     pub fn keyword(word: &str) -> Option<Token> {
         Some(match word {
             "and" => Token::And,

@@ -16,7 +16,6 @@ pub enum Source {
 
 impl Source {
     /// The source that a flag names; an unknown one restricts nothing.
-    #[must_use]
     pub fn from_flag(flag: &str) -> Self {
         match flag {
             "build" => Self::Build,
@@ -26,7 +25,6 @@ impl Source {
     }
 
     /// The value of a flag that means this.
-    #[must_use]
     pub fn as_flag(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -51,7 +49,6 @@ pub struct Filter {
 
 impl Filter {
     /// The filter that the flags of a command ask for.
-    #[must_use]
     pub fn new(resources: &[String], level: &str, source: &str) -> Self {
         Self {
             resources: resources.to_vec(),
@@ -62,7 +59,6 @@ impl Filter {
     }
 
     /// The level that a flag asks for; only warnings and errors can be asked for.
-    #[must_use]
     pub fn level_from_flag(flag: &str) -> Option<Level> {
         match flag {
             "warn" | "WARN" | "warning" | "WARNING" => Some(Level::Warn),
@@ -72,19 +68,16 @@ impl Filter {
     }
 
     /// Whether lines need not say which resource they are from.
-    #[must_use]
     pub fn is_one_resource(&self) -> bool {
         self.resources.len() == 1
     }
 
     /// Whether a resource is selected.
-    #[must_use]
     pub fn has_resource(&self, resource: &str) -> bool {
         self.resources.is_empty() || self.resources.iter().any(|it| it == resource)
     }
 
     /// Whether a segment is selected.
-    #[must_use]
     pub fn matches(&self, segment: &Segment) -> bool {
         if segment.micros < self.since || !self.has_resource(&segment.span.resource) {
             return false;

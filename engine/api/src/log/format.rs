@@ -30,7 +30,6 @@ struct Progress {
 
 impl Formatter {
     /// A formatter with or without the name of the resource in front of each line.
-    #[must_use]
     pub fn new(prefix: bool) -> Self {
         Self { prefix, open: false, progress: HashMap::new() }
     }

@@ -73,13 +73,11 @@ pub struct Lines {
 
 impl Lines {
     /// Lines of the segments that a filter selects.
-    #[must_use]
     pub fn new(filter: Filter) -> Self {
         Self { filter, unfinished: None }
     }
 
     /// The filter.
-    #[must_use]
     pub fn filter(&self) -> &Filter {
         &self.filter
     }

@@ -30,7 +30,6 @@ pub struct Query {
 
 impl Query {
     /// Parses the query of a URL; unknown parameters and values are ignored.
-    #[must_use]
     pub fn parse(query: &str) -> Self {
         let mut parsed = Self::default();
         for pair in query.split('&') {
@@ -51,7 +50,6 @@ impl Query {
     }
 
     /// Formats this as the query of a URL.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let resource = |it: &String| format!("resource={}", utf8_percent_encode(it, ENCODED));
         let mut pairs: Vec<String> = self.filter.resources.iter().map(resource).collect();

@@ -25,7 +25,6 @@ impl Level {
     const ALL: [Self; 5] = [Self::Debug, Self::Verbose, Self::Info, Self::Warn, Self::Error];
 
     /// The name in Tilt's JSON.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Debug => "DEBUG",
@@ -37,7 +36,6 @@ impl Level {
     }
 
     /// The name in the output of `logs --json`.
-    #[must_use]
     pub fn lower_name(self) -> &'static str {
         match self {
             Self::Debug => "debug",
@@ -49,13 +47,11 @@ impl Level {
     }
 
     /// The level with this name; `Info` for unknown names.
-    #[must_use]
     pub fn from_name(name: &str) -> Self {
         Self::ALL.into_iter().find(|it| it.name() == name).unwrap_or(Self::Info)
     }
 
     /// The level that is stored as this byte.
-    #[must_use]
     pub fn from_byte(byte: u8) -> Self {
         Self::ALL.get(usize::from(byte)).copied().unwrap_or(Self::Info)
     }
@@ -72,7 +68,6 @@ pub struct Span {
 
 impl Span {
     /// Whether this is output of a build; all other output is that of running things.
-    #[must_use]
     pub fn is_build(&self) -> bool {
         self.id.starts_with("build:") || self.id.starts_with("cmdimage:")
     }
@@ -89,7 +84,6 @@ pub enum BuildEvent {
 
 impl BuildEvent {
     /// The value of the field `buildEvent`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Init => "init",
@@ -98,7 +92,6 @@ impl BuildEvent {
     }
 
     /// The event with a name; nothing for an empty one.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "" => None,
@@ -121,7 +114,6 @@ pub struct Fields {
 
 impl Fields {
     /// Whether there is nothing more to say.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -148,19 +140,16 @@ pub struct Segment {
 
 impl Segment {
     /// Whether it ends its line.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.text.ends_with('\n')
     }
 
     /// When it was written.
-    #[must_use]
     pub fn time(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_micros(self.micros)
     }
 
     /// Whether it may be printed on the same line as an unfinished one.
-    #[must_use]
     pub fn continues(&self, other: &Self) -> bool {
         self.level == other.level
             && (Arc::ptr_eq(&self.span, &other.span) || self.span.id == other.span.id)
@@ -168,7 +157,6 @@ impl Segment {
 }
 
 /// Microseconds since 1970; the log holds no earlier time.
-#[must_use]
 pub fn micros(time: SystemTime) -> u64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::segment::micros;
 
 /// A time with exactly six decimals, in UTC: `2026-08-01T10:20:30.000001Z`.
-#[must_use]
 pub fn micro_time(time: SystemTime) -> String {
     MicroTimes::default().format(micros(time)).to_owned()
 }
@@ -18,7 +17,6 @@ pub(super) fn rfc3339_seconds(micros: u64) -> String {
 }
 
 /// Parses a time with any number of decimals.
-#[must_use]
 pub fn parse_micros(text: &str) -> Option<u64> {
     let time: Timestamp = text.parse().ok()?;
     u64::try_from(time.as_microsecond()).ok()

@@ -68,7 +68,6 @@ fn check(object: &Value, operation: &PatchOperation, copied: &mut usize) -> Resu
 }
 
 /// Whether collections are nested deeper than that.
-#[must_use]
 pub fn is_deeper(value: &Value, depth: usize) -> bool {
     match value {
         _ if depth == 0 => true,

@@ -23,14 +23,12 @@ impl Ahead {
 
 impl LiveUpdate {
     /// These files seem to be complete while others of the same burst still change; what can go ahead now is returned.
-    #[must_use]
     pub fn files_changing(&mut self, files: &[FilePath]) -> Option<SyncPlan> {
         self.ahead.waiting.extend_from_slice(files);
         self.go_ahead()
     }
 
     /// Files have gone ahead, or not; what can follow them is returned.
-    #[must_use]
     pub fn went_ahead(&mut self) -> Option<SyncPlan> {
         self.ahead.is_going = false;
         self.go_ahead()

@@ -21,7 +21,6 @@ pub struct Container {
 
 impl Container {
     /// How people call it.
-    #[must_use]
     pub fn display_name(&self) -> String {
         match (self.pod.is_empty(), self.name.is_empty()) {
             (true, true) => self.short_id().to_owned(),
@@ -68,7 +67,6 @@ pub enum Waiting {
 
 impl Waiting {
     /// Its name in API objects.
-    #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
             Self::Container => "ContainerWaiting",
@@ -77,7 +75,6 @@ impl Waiting {
     }
 
     /// The words.
-    #[must_use]
     pub fn message(self) -> &'static str {
         match self {
             Self::Container => "Waiting for container to start",

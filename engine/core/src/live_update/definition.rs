@@ -34,7 +34,6 @@ pub enum Selector {
 
 impl Selector {
     /// What the live update of an image is for.
-    #[must_use]
     pub fn of(manifest: &Manifest, image: &ImageTarget) -> Self {
         if !matches!(manifest.deploy_target, DeployTarget::Kubernetes(_)) {
             return Self::Service;

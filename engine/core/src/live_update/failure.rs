@@ -29,7 +29,6 @@ pub enum FailureReason {
 
 impl FailureReason {
     /// Its name in API objects and in the log.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Invalid => "Invalid",
@@ -55,7 +54,6 @@ pub struct Failure {
 impl Failure {
     /// The line for the log of the resource; missing objects are normal before the first deployment. The live update
     /// reads `shown` in it.
-    #[must_use]
     pub fn log_line(&self, shown: &str) -> Option<String> {
         let reason = self.reason.as_str();
         let is_logged = self.reason != FailureReason::ObjectNotFound;
@@ -141,7 +139,6 @@ pub enum RunError {
 
 impl RunError {
     /// What the end of a command means; nothing if it went well. The command reads `shown` in messages.
-    #[must_use]
     pub fn of(container: &Container, argv: &[String], shown: &str, end: RunEnd) -> Option<Self> {
         let (code, reason) = match end {
             RunEnd::Exited(0) => return None,
@@ -167,7 +164,6 @@ impl RunError {
 }
 
 /// What to tell when the container does not let files be written.
-#[must_use]
 pub fn permission_denied(error: &str) -> String {
     format!(
         "{error}\nThis usually means the container filesystem denied access. Please check:\n  \

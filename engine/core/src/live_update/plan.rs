@@ -49,7 +49,6 @@ pub struct SyncPlan {
 
 impl SyncPlan {
     /// What the log says before it begins.
-    #[must_use]
     pub fn announcement(&self) -> Vec<String> {
         let names: Vec<_> = self.containers.iter().map(Container::display_name).collect();
         let suffix = if names.len() == 1 { "" } else { "(s)" };

@@ -41,7 +41,6 @@ pub enum Root {
 
 impl Rules {
     /// The rules of a live update.
-    #[must_use]
     pub fn new(spec: &LiveUpdateSpec) -> Self {
         let base = spec.base_path.as_str();
         let resolve = |path: &String| absolute(base, path);
@@ -64,13 +63,11 @@ impl Rules {
     }
 
     /// What the sync steps say, in order: these are the paths whose [`Root`] is asked for.
-    #[must_use]
     pub fn syncs(&self) -> &[Mapping] {
         &self.syncs
     }
 
     /// Whether these files could be copied into a container, as far as the rules are concerned.
-    #[must_use]
     pub fn cover(&self, files: &[FilePath]) -> bool {
         files.iter().all(|it| self.is_synced(it) && !self.stops(it))
     }

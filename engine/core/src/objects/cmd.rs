@@ -155,7 +155,6 @@ impl<'a> Latest<'a> {
 
 impl World {
     /// How far the command of a Cmd object is, whoever decides when it runs.
-    #[must_use]
     pub fn cmd_phase(&self, name: &str) -> Option<&CmdPhase> {
         let spec = self.objects.cmds.get(name)?;
         let resource = self.resource(&spec.resource);

@@ -96,13 +96,11 @@ impl fmt::Display for ExtensionError {
 
 impl World {
     /// What became of a repository, if that is known.
-    #[must_use]
     pub fn repo_status(&self, name: &str) -> Option<&RepoStatus> {
         self.objects.found_repos.get(name)
     }
 
     /// Where the Tiltfile of an extension is, or why there is none, if that is known.
-    #[must_use]
     pub fn extension_status(&self, name: &str) -> Option<&Result<String, ExtensionError>> {
         self.objects.found_extensions.get(name)
     }

@@ -101,7 +101,6 @@ impl WatchedFiles {
     }
 
     /// How many files its events do not list.
-    #[must_use]
     pub fn n_unlisted(&self) -> usize {
         self.events.iter().map(|it| it.n_unlisted).sum()
     }
@@ -175,7 +174,6 @@ impl Objects {
 
 impl World {
     /// What is known of the files of a `FileWatch` object; nothing if they are not watched.
-    #[must_use]
     pub fn watched_files(&self, object: &str) -> Option<&WatchedFiles> {
         self.objects.watches.files.get(object)
     }
@@ -226,7 +224,6 @@ impl World {
     }
 
     /// Everything that somebody wants to know about.
-    #[must_use]
     pub fn watch_targets(&self) -> Vec<Arc<WatchTarget>> {
         let enabled = self.resources().iter().filter(|it| !it.is_disabled());
         let images: HashSet<&str> = enabled.flat_map(images_of).collect();

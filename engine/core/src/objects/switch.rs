@@ -105,14 +105,12 @@ impl Objects {
 
 impl World {
     /// What the switch of a resource says.
-    #[must_use]
     pub fn switch_state(&self, config_map: &str) -> EnableState {
         let (name, key) = (config_map.to_owned(), SWITCH_KEY.to_owned());
         self.objects.switch(&Switch { name, key }).0
     }
 
     /// Whether an object takes part; nothing is known of objects that nobody reported.
-    #[must_use]
     pub fn disable_status(&self, id: &ObjectId) -> Option<&DisableStatus> {
         self.objects.disabled.get(id)
     }

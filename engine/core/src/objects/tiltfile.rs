@@ -8,7 +8,6 @@ use crate::{World, resource::ResourceName};
 
 impl World {
     /// What a Tiltfile object asks for.
-    #[must_use]
     pub fn tiltfile_object(&self, name: &str) -> Option<&TiltfileSpec> {
         self.objects.tiltfiles.get(name)
     }

@@ -39,13 +39,11 @@ impl fmt::Display for ClickError {
 
 impl World {
     /// What a toggle asks for.
-    #[must_use]
     pub fn toggle(&self, name: &str) -> Option<&ToggleSpec> {
         self.objects.toggles.get(name).map(|it| &**it)
     }
 
     /// Whether a toggle is on, and what is wrong with it, if anything.
-    #[must_use]
     pub fn toggle_state(&self, name: &str) -> Option<(bool, String)> {
         let (is_on, error) = self.state_of(self.toggle(name)?);
         let click_error = self.objects.click_errors.get(name);

@@ -62,7 +62,6 @@ pub struct Applied {
 
 impl Service {
     /// How its container does. As in Tilt, an exit with code 0 is as good as running.
-    #[must_use]
     pub fn runtime_status(&self) -> RuntimeStatus {
         let Some(container) = &self.container else { return RuntimeStatus::Unknown };
         if !container.error.is_empty() || container.exit_code != 0 {
@@ -77,7 +76,6 @@ impl Service {
     }
 
     /// Why its container is in a state of error, in Tilt's words.
-    #[must_use]
     pub fn runtime_error(&self) -> Option<String> {
         let Container { id, error, exit_code, .. } = self.container.as_deref()?;
         if !error.is_empty() {
@@ -89,7 +87,6 @@ impl Service {
 
 impl Resource {
     /// What Compose is told about it, if it is a service.
-    #[must_use]
     pub fn compose_spec(&self) -> Option<&ComposeSpec> {
         match &self.manifest.deploy_target {
             DeployTarget::Compose(target) => Some(&target.spec),
@@ -98,19 +95,16 @@ impl Resource {
     }
 
     /// The container of its service, if there is one.
-    #[must_use]
     pub fn container(&self) -> Option<&Container> {
         self.service.as_ref()?.container.as_deref()
     }
 
     /// What its health check says of its service, if it has one.
-    #[must_use]
     pub fn service_health(&self) -> Option<&str> {
         self.service.as_ref()?.last.as_ref()?.health.as_deref()
     }
 
     /// Ports of this machine that lead to its service, those of its file first.
-    #[must_use]
     pub fn service_ports(&self) -> Vec<u16> {
         let DeployTarget::Compose(target) = &self.manifest.deploy_target else { return Vec::new() };
         let last = self.service.as_ref().and_then(|it| it.last.as_deref());
@@ -121,7 +115,6 @@ impl Resource {
     }
 
     /// The container of its service as live updates see it.
-    #[must_use]
     pub fn live_container(&self) -> Option<Observed> {
         let found = self.container()?;
         let state = match found.status.as_str() {

@@ -96,13 +96,11 @@ pub enum ApplyStatus {
 
 impl Workload {
     /// The pods that belong to what was applied last.
-    #[must_use]
     pub fn current_pods(&self) -> Vec<&Pod> {
         select::filtered(&self.pods, &self.hashes, &self.uids)
     }
 
     /// The pod that stands for all of them.
-    #[must_use]
     pub fn newest_pod(&self) -> Option<&Pod> {
         select::most_recent(self.current_pods())
     }
@@ -147,13 +145,11 @@ impl Resource {
 }
 
 /// The log of a pod.
-#[must_use]
 pub fn pod_span(resource: &str, pod: &str) -> String {
     format!("pod:{resource}:{pod}")
 }
 
 /// Where the objects of what is applied to a cluster write.
-#[must_use]
 pub fn apply_span(resource: &str) -> String {
     format!("kubernetesapply:{resource}")
 }

@@ -131,7 +131,6 @@ pub enum DockerConnection {
 
 impl Docker {
     /// Why it cannot be used, if that is so.
-    #[must_use]
     pub fn error(&self) -> Option<&str> {
         match self.connection.as_ref()? {
             DockerConnection::Lost { error } => Some(error),
@@ -147,7 +146,6 @@ impl Docker {
 
 impl World {
     /// The Docker engine.
-    #[must_use]
     pub fn docker(&self) -> &Docker {
         &self.docker
     }

@@ -48,13 +48,11 @@ pub enum ImageEvent {
 
 impl World {
     /// The names of the image that an image map stands for, if it was built.
-    #[must_use]
     pub fn image(&self, image_map: &str) -> Option<&ImageNames> {
         self.images.get(image_map)
     }
 
     /// The build of an image for a resource, by the name of its object.
-    #[must_use]
     pub fn image_build(&self, id: &ObjectId) -> Option<&ImageBuild> {
         self.resources.iter().find_map(|resource| {
             let image =
@@ -130,7 +128,6 @@ impl World {
 
 impl Resource {
     /// The images that it needs.
-    #[must_use]
     pub fn images(&self) -> &[ImageTarget] {
         self.manifest.image_targets.as_deref().unwrap_or_default()
     }

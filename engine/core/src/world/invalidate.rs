@@ -11,7 +11,6 @@ use engine_model::{
 mod tests;
 
 /// Whether what was built and started from the old manifest is no longer what the new one asks for.
-#[must_use]
 pub fn invalidates(old: &Manifest, new: &Manifest) -> bool {
     let old_images = old.image_targets.as_deref().unwrap_or_default();
     let new_images = new.image_targets.as_deref().unwrap_or_default();

@@ -23,14 +23,12 @@ use crate::{
 
 impl World {
     /// The local paths of sync steps that files of a target may belong to.
-    #[must_use]
     pub fn sync_roots(&self, target: &TargetId) -> BTreeSet<FilePath> {
         let all = self.resources.iter().flat_map(|it| it.live_updates.values());
         all.filter(|it| it.has_source(target)).flat_map(LiveUpdate::sync_roots).cloned().collect()
     }
 
     /// A live update.
-    #[must_use]
     pub fn live_update(&self, name: &str) -> Option<&LiveUpdate> {
         self.resources.iter().find_map(|it| it.live_updates.get(name))
     }
@@ -292,7 +290,6 @@ impl World {
 
 impl Resource {
     /// Where its live updates write.
-    #[must_use]
     pub fn live_span(&self) -> String {
         span(self.live_updates.keys().next().map_or(&*self.name, |it| it))
     }

@@ -128,7 +128,6 @@ fn trial_at(resource: &Resource, now: Time) -> Option<Time> {
 
 impl World {
     /// When time alone lets something start: [`Event::TimePassed`](super::Event::TimePassed) is due then.
-    #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
         let held = self.tracking.held.iter().map(|at| &self.resources[*at]);
         let looping = held.filter(|it| matches!(it.hold, Some(Hold::RebuildLoop { .. })));

@@ -98,7 +98,6 @@ impl BuildError {
     }
 
     /// What to do about it, where that is known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self.problem {
             BuildProblem::NoSpace => Some("Docker is out of disk space: try `docker system prune`"),

@@ -95,13 +95,11 @@ impl Archive {
     }
 
     /// How many entries it has.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
     /// Whether there is nothing in it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

@@ -251,7 +251,6 @@ fn digest_of(file: &Path) -> io::Result<[u8; 32]> {
 
 impl Fingerprints {
     /// Reads what an earlier run has kept of a context; a damaged or missing file counts as nothing.
-    #[must_use]
     pub fn load(dir: &Path, context: &BuildContext) -> Self {
         let key = key(context);
         let text = std::fs::read(dir.join(file_name(&key))).unwrap_or_default();
@@ -271,7 +270,6 @@ impl Fingerprints {
     }
 
     /// Whether nothing is known.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.contexts.values().all(HashMap::is_empty)
     }

@@ -63,44 +63,37 @@ impl Listing {
     }
 
     /// The digest of all of it.
-    #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
     /// Whether nothing has happened since an earlier look, not even something that was undone again.
-    #[must_use]
     pub fn is_untouched_since(&self, before: &Self) -> bool {
         self.fingerprint == before.fingerprint && self.changed == before.changed
     }
 
     /// How many files there are.
-    #[must_use]
     pub fn n_files(&self) -> usize {
         self.items.values().filter(|it| it.is == Is::File).count()
     }
 
     /// How many bytes the files have.
-    #[must_use]
     pub fn n_bytes(&self) -> u64 {
         self.items.values().map(|it| it.size).sum()
     }
 
     /// How many bytes a file has.
-    #[must_use]
     pub fn size_of(&self, file: &str) -> u64 {
         self.items.get(file).map_or(0, |it| it.size)
     }
 
     /// All symbolic links.
-    #[must_use]
     pub fn links(&self) -> Vec<&str> {
         self.items.iter().filter(|(_, it)| it.is == Is::Link).map(|(path, _)| &**path).collect()
     }
 
     /// Files that are new or other than before, sorted. `None` if anything else is not as it was: something is gone, or
     /// differs and is no file.
-    #[must_use]
     pub fn files_changed_since(&self, before: &Self) -> Option<Vec<&str>> {
         if self.has_odd_names
             || before.has_odd_names

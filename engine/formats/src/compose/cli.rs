@@ -11,7 +11,6 @@ use crate::golang::quote::quote;
 const MINIMUM: &str = "v1.28.3";
 
 /// The arguments that name a project; a subcommand such as `config` follows.
-#[must_use]
 pub fn project_args(request: &ProjectRequest) -> Vec<String> {
     let mut args = Vec::new();
     let mut option = |flag: &str, value: &str| {
@@ -35,7 +34,6 @@ pub fn project_args(request: &ProjectRequest) -> Vec<String> {
 
 /// The commands that may be Compose, in the order they are tried; the first whose `version`
 /// succeeds is used, else the last. `chosen` is `$TILT_DOCKER_COMPOSE_CMD`.
-#[must_use]
 pub fn candidates(chosen: Option<&str>) -> Vec<Vec<String>> {
     match chosen.filter(|command| !command.is_empty()) {
         Some(command) => vec![vec![command.to_owned()]],
@@ -47,7 +45,6 @@ pub fn candidates(chosen: Option<&str>) -> Vec<Vec<String>> {
 
 /// What is reported when asking the command line failed. `error` is the outcome, such as
 /// `exit status 14`; `stderr` is none when the command could not be started.
-#[must_use]
 pub fn failure(argv: &[String], error: &str, stdout: &str, stderr: Option<&str>) -> ComposeError {
     let argv: Vec<_> = argv.iter().map(|arg| quote(arg)).collect();
     let mut message =
@@ -91,7 +88,6 @@ pub enum VersionVerdict {
 }
 
 /// Judges a canonical version.
-#[must_use]
 pub fn judge_version(version: &str) -> VersionVerdict {
     let order = |other: &str| SemVer::parse(version).cmp(&SemVer::parse(other));
     if order(MINIMUM).is_lt() {

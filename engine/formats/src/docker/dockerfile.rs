@@ -46,7 +46,6 @@ impl Dockerfile {
 
     /// The images named by `FROM` and `COPY --from`, in order. What is no image name is left out,
     /// while a stage's name counts like any other.
-    #[must_use]
     pub fn images<S: AsRef<str>>(&self, build_args: &[S]) -> Vec<Reference> {
         self.references(build_args).into_iter().map(|(_, reference)| reference).collect()
     }

@@ -86,7 +86,6 @@ impl PathMatcher {
     }
 
     /// Whether a file is left out; the last pattern that matches it or one of its parents decides.
-    #[must_use]
     pub fn matches(&self, file: &str) -> bool {
         let joined;
         let file = if path::is_abs(file) {
@@ -100,7 +99,6 @@ impl PathMatcher {
     }
 
     /// Whether a directory and everything that could be in it is left out. In doubt it is not.
-    #[must_use]
     pub fn matches_entire_dir(&self, dir: &str) -> bool {
         let may_keep = |pattern: &Pattern| {
             let prefix = definite_prefix(&pattern.text);

@@ -126,13 +126,11 @@ impl Reference {
     }
 
     /// The domain and path, without tag and digest.
-    #[must_use]
     pub fn name(&self) -> String {
         join_name(&self.domain, &self.path)
     }
 
     /// The name as users write it, without tag and digest.
-    #[must_use]
     pub fn familiar_name(&self) -> String {
         if self.domain != DEFAULT_DOMAIN {
             return self.name();
@@ -142,7 +140,6 @@ impl Reference {
     }
 
     /// The whole reference as users write it.
-    #[must_use]
     pub fn familiar(&self) -> String {
         self.familiar_name() + &self.suffix()
     }

@@ -72,7 +72,6 @@ impl Registry {
     }
 
     /// The tag for an image; it tells images apart that share a single repository.
-    #[must_use]
     pub fn tag(&self, image: &RefSelector, suffix: &str) -> String {
         if self.single_name.is_empty() {
             return suffix.to_owned();

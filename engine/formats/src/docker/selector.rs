@@ -14,7 +14,6 @@ pub struct RefSelector {
 
 impl RefSelector {
     /// Selects by name, or exactly if the reference has a tag.
-    #[must_use]
     pub fn new(reference: Reference) -> Self {
         let exact = reference.tag.is_some();
         Self { reference, exact }
@@ -38,19 +37,16 @@ impl RefSelector {
     }
 
     /// Whether only this very reference is selected.
-    #[must_use]
     pub fn is_exact(&self) -> bool {
         self.exact
     }
 
     /// The reference as it was declared.
-    #[must_use]
     pub fn reference(&self) -> &Reference {
         &self.reference
     }
 
     /// Whether the build provides an image.
-    #[must_use]
     pub fn matches(&self, image: &Reference) -> bool {
         if self.exact {
             return *image == self.reference;
@@ -59,31 +55,26 @@ impl RefSelector {
     }
 
     /// Whether the build provides one of several images.
-    #[must_use]
     pub fn matches_any<'a>(&self, images: impl IntoIterator<Item = &'a Reference>) -> bool {
         images.into_iter().any(|image| self.matches(image))
     }
 
     /// The full name, without tag.
-    #[must_use]
     pub fn name(&self) -> String {
         self.reference.name()
     }
 
     /// The name as users write it, without tag.
-    #[must_use]
     pub fn familiar_name(&self) -> String {
         self.reference.familiar_name()
     }
 
     /// The reference as users write it.
-    #[must_use]
     pub fn familiar(&self) -> String {
         self.reference.familiar()
     }
 
     /// The name of the build's image map and image target.
-    #[must_use]
     pub fn image_map_name(&self) -> String {
         sanitize_name(&self.familiar())
     }

@@ -7,7 +7,6 @@ const PIECE_SIZES: [usize; 3] = [2, 3, 4];
 const SUGGESTIONS: usize = 3;
 
 /// The names that share most pieces with `word`, best first, equally good ones in their order.
-#[must_use]
 pub fn closest<'a, S: AsRef<str>>(names: &'a [S], word: &str, count: usize) -> Vec<&'a str> {
     let wanted = pieces(word.as_bytes());
     let mut ranked: Vec<(usize, &str)> = names
@@ -24,7 +23,6 @@ pub fn closest<'a, S: AsRef<str>>(names: &'a [S], word: &str, count: usize) -> V
 }
 
 /// The "Did you mean…" lines of the warning about an unused image; empty if nothing is close.
-#[must_use]
 pub fn did_you_mean<S: AsRef<str>>(names: &[S], word: &str) -> String {
     let suggestions = closest(names, word, SUGGESTIONS);
     if suggestions.is_empty() {

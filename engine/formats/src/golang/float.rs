@@ -90,25 +90,21 @@ fn not_finite(f: f64) -> Option<String> {
 }
 
 /// Prints as `strconv.FormatFloat(f, 'g', -1, 64)` does: `1e+06`, `0.25`, `+Inf`.
-#[must_use]
 pub fn shortest_g(f: f64) -> String {
     not_finite(f).unwrap_or_else(|| Decimal::shortest(&f).general_form())
 }
 
 /// Prints as `strconv.FormatFloat(f, 'g', -1, 32)` does.
-#[must_use]
 pub fn shortest_g32(f: f32) -> String {
     not_finite(f64::from(f)).unwrap_or_else(|| Decimal::shortest(&f).general_form())
 }
 
 /// Prints as `strconv.FormatFloat(f, 'e', -1, 64)` does: `1e+06`, `2.5e-01`.
-#[must_use]
 pub fn shortest_e(f: f64) -> String {
     not_finite(f).unwrap_or_else(|| Decimal::shortest(&f).exponent_form())
 }
 
 /// Prints as `strconv.FormatFloat(f, 'f', -1, 64)` does: `1000000`, `0.25`.
-#[must_use]
 pub fn shortest_f(f: f64) -> String {
     not_finite(f).unwrap_or_else(|| Decimal::shortest(&f).plain_form())
 }
@@ -116,7 +112,6 @@ pub fn shortest_f(f: f64) -> String {
 /// Prints as `encoding/json` does: plain from 1e-6 up to 1e21, otherwise `1e-7` or `1e+21`.
 ///
 /// JSON has no infinities and no NaN; they print as Go names them in its error.
-#[must_use]
 pub fn json(f: f64) -> String {
     let magnitude = f.abs();
     if magnitude == 0.0 || (1e-6..1e21).contains(&magnitude) {
@@ -131,7 +126,6 @@ pub fn json(f: f64) -> String {
 }
 
 /// Prints as Starlark's `str` and `repr` do: like [`shortest_g`], but never like an integer.
-#[must_use]
 pub fn starlark(f: f64) -> String {
     if !f.is_finite() {
         return starlark_not_finite(f).to_owned();
@@ -144,7 +138,6 @@ pub fn starlark(f: f64) -> String {
 }
 
 /// Names infinities and NaN as Starlark does; the result is `nan` for every other value.
-#[must_use]
 pub fn starlark_not_finite(f: f64) -> &'static str {
     match f {
         f64::INFINITY => "+inf",

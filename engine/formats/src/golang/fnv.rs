@@ -1,7 +1,6 @@
 //! The FNV-1a hash that shortens names which are too long.
 
 /// The 32-bit FNV-1a hash.
-#[must_use]
 pub fn fnv32a(bytes: &[u8]) -> u32 {
     bytes
         .iter()
@@ -9,7 +8,6 @@ pub fn fnv32a(bytes: &[u8]) -> u32 {
 }
 
 /// The 32-bit FNV-1a hash of a text as eight hexadecimal digits.
-#[must_use]
 pub fn fnv32a_hex(text: &str) -> String {
     format!("{:08x}", fnv32a(text.as_bytes()))
 }

@@ -1,7 +1,6 @@
 //! Bytes as hexadecimal digits.
 
 /// Two lower-case digits for each byte.
-#[must_use]
 pub fn encode(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(bytes.len() * 2);
@@ -13,7 +12,6 @@ pub fn encode(bytes: &[u8]) -> String {
 }
 
 /// The bytes that digits stand for, unless it is something else.
-#[must_use]
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let digit = |it: &u8| char::from(*it).to_digit(16).and_then(|it| u8::try_from(it).ok());
     let pairs = text.as_bytes().chunks(2);

@@ -128,7 +128,6 @@ fn parse_float(text: &str) -> Result<Number, JsonError> {
 }
 
 /// Replaces every byte that is no UTF-8 by U+FFFD, one for each byte as Go does.
-#[must_use]
 pub fn valid_utf8(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);

@@ -64,7 +64,6 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
 }
 
 /// What is wrong with a label key (a "qualified name").
-#[must_use]
 pub fn qualified_name_errors(value: &str) -> Vec<String> {
     let rule = || regex_error(KEY_RULE, KEY, &["MyName", "my.name", "123-abc"]);
     let mut errors = Vec::new();
@@ -100,7 +99,6 @@ pub fn qualified_name_errors(value: &str) -> Vec<String> {
 }
 
 /// What is wrong with a label value.
-#[must_use]
 pub fn label_value_errors(value: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if value.len() > LABEL_MAX {
@@ -124,7 +122,6 @@ fn subdomain_errors(value: &str, unit: &str) -> Vec<String> {
 }
 
 /// What is wrong with a path segment.
-#[must_use]
 pub fn path_segment_errors(name: &str) -> Vec<String> {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
@@ -138,7 +135,6 @@ pub fn path_segment_errors(name: &str) -> Vec<String> {
 
 /// Makes a text usable as an object name: forbidden characters become `_`, a long name is cut and
 /// ends with a hash.
-#[must_use]
 pub fn sanitize_name(name: &str) -> String {
     if name == "." || name == ".." {
         return name.replace('.', "_");

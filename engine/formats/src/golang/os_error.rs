@@ -18,20 +18,17 @@ pub struct PathError {
 
 impl PathError {
     /// Describes why `op` failed on `path`.
-    #[must_use]
     pub fn new(op: &str, path: &str, error: &io::Error) -> Self {
         Self { op: op.to_owned(), path: path.to_owned(), reason: errno_text(error) }
     }
 
     /// Describes why a file could not be read; directories can be opened, but not read.
-    #[must_use]
     pub fn reading(path: &str, error: &io::Error) -> Self {
         let op = if error.kind() == io::ErrorKind::IsADirectory { "read" } else { "open" };
         Self::new(op, path, error)
     }
 
     /// Whether the path leads to nothing.
-    #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.reason == NOT_FOUND
     }
@@ -44,7 +41,6 @@ impl fmt::Display for PathError {
 }
 
 /// The reason of an error in Go's words, without the operation and the path.
-#[must_use]
 pub fn errno_text(error: &io::Error) -> String {
     if let Some(text) = error.raw_os_error().and_then(errno_words) {
         return text.to_owned();

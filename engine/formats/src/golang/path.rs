@@ -6,7 +6,6 @@ use std::io;
 use super::os_error::PathError;
 
 /// The shortest equivalent of a path; the empty path becomes `.`.
-#[must_use]
 pub fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
@@ -31,7 +30,6 @@ pub fn clean(path: &str) -> String {
 }
 
 /// Joins the non-empty elements and cleans the result; no elements give the empty path.
-#[must_use]
 pub fn join<S: AsRef<str>>(elements: &[S]) -> String {
     let parts: Vec<&str> =
         elements.iter().map(AsRef::as_ref).skip_while(|part| part.is_empty()).collect();
@@ -39,19 +37,16 @@ pub fn join<S: AsRef<str>>(elements: &[S]) -> String {
 }
 
 /// Whether a path starts at the root.
-#[must_use]
 pub fn is_abs(path: &str) -> bool {
     path.starts_with('/')
 }
 
 /// The path seen from the root; a path that is absolute already is only cleaned.
-#[must_use]
 pub fn abs(cwd: &str, path: &str) -> String {
     if is_abs(path) { clean(path) } else { join(&[cwd, path]) }
 }
 
 /// The last element of a path; `.` for the empty path, `/` for the root.
-#[must_use]
 pub fn base(path: &str) -> String {
     if path.is_empty() {
         return ".".to_owned();
@@ -63,7 +58,6 @@ pub fn base(path: &str) -> String {
 }
 
 /// All but the last element of a path, cleaned.
-#[must_use]
 pub fn dir(path: &str) -> String {
     clean(path.rfind('/').map_or("", |slash| &path[..=slash]))
 }
@@ -100,7 +94,6 @@ pub fn rel(base: &str, target: &str) -> Result<String, RelError> {
 }
 
 /// The path of `file` inside `dir`, or `None` if it is elsewhere. Both have to be absolute.
-#[must_use]
 pub fn child(dir: &str, file: &str) -> Option<String> {
     if dir.is_empty() {
         return None;
@@ -115,13 +108,11 @@ pub fn child(dir: &str, file: &str) -> Option<String> {
 }
 
 /// Whether `file` is `dir` or lies inside it.
-#[must_use]
 pub fn is_child(dir: &str, file: &str) -> bool {
     child(dir, file).is_some()
 }
 
 /// Whether `file` lies inside one of the directories.
-#[must_use]
 pub fn is_child_of_one<S: AsRef<str>>(dirs: &[S], file: &str) -> bool {
     dirs.iter().any(|dir| is_child(dir.as_ref(), file))
 }
@@ -153,7 +144,6 @@ pub enum SymlinkError {
 
 impl SymlinkError {
     /// Whether the path leads to nothing.
-    #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Path(error) if error.is_not_found())
     }

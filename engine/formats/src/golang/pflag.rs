@@ -64,7 +64,6 @@ pub struct FlagSet {
 
 impl FlagSet {
     /// A set without flags.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -128,7 +127,6 @@ impl FlagSet {
     }
 
     /// The table of flags, with explanations wrapped to `columns`; 0 means not at all.
-    #[must_use]
     pub fn usages(&self, columns: usize) -> String {
         let rows: Vec<(String, String)> = self.flags.values().map(Flag::row).collect();
         let widest = rows.iter().map(|(left, _)| left.len() + 1).max().unwrap_or(0);
@@ -142,7 +140,6 @@ impl FlagSet {
     }
 
     /// What is printed when help was requested.
-    #[must_use]
     pub fn help_text(&self) -> String {
         format!("Usage of :\n{}", self.usages(0))
     }

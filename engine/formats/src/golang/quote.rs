@@ -13,7 +13,6 @@ static PRINTABLE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Quotes a string the way `%q` and `strconv.Quote` do.
-#[must_use]
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     quote_into(&mut out, text);
@@ -26,7 +25,6 @@ pub fn quote_into(out: &mut String, text: &str) {
 }
 
 /// Quotes bytes as [`quote`] quotes text; those that are not UTF-8 show as numbers.
-#[must_use]
 pub fn quote_bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() + 2);
     quote_with(&mut out, bytes, '"');
@@ -34,7 +32,6 @@ pub fn quote_bytes(bytes: &[u8]) -> String {
 }
 
 /// Quotes one character the way `%q` does: `'s'`.
-#[must_use]
 pub fn quote_char(c: char) -> String {
     let mut out = String::with_capacity(6);
     quote_with(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes(), '\'');
@@ -42,13 +39,11 @@ pub fn quote_char(c: char) -> String {
 }
 
 /// Quotes every string of a list, with `separator` between them.
-#[must_use]
 pub fn quote_joined<S: AsRef<str>>(items: &[S], separator: &str) -> String {
     items.iter().map(|item| quote(item.as_ref())).collect::<Vec<_>>().join(separator)
 }
 
 /// Whether a command is a one-line shell script, which is shown without its `sh -c`.
-#[must_use]
 pub fn is_shell_standard_form<S: AsRef<str>>(argv: &[S]) -> bool {
     matches!(argv, [sh, dash_c, script]
         if sh.as_ref() == "sh" && dash_c.as_ref() == "-c" && !script.as_ref().contains('\n'))
@@ -56,7 +51,6 @@ pub fn is_shell_standard_form<S: AsRef<str>>(argv: &[S]) -> bool {
 
 /// Renders a command for messages: shell scripts as they were written, otherwise the arguments
 /// with those that contain a space quoted.
-#[must_use]
 pub fn command_line<S: AsRef<str>>(argv: &[S]) -> String {
     if is_shell_standard_form(argv) {
         return argv[2].as_ref().to_owned();
@@ -76,7 +70,6 @@ pub fn command_line<S: AsRef<str>>(argv: &[S]) -> String {
 
 /// Whether Go considers a character printable: letters, marks, numbers, punctuation, symbols and
 /// the ASCII space.
-#[must_use]
 pub fn is_print(c: char) -> bool {
     if c.is_ascii() {
         return (' '..='~').contains(&c);
@@ -123,7 +116,6 @@ fn push_code_point(out: &mut String, code: u32) {
 }
 
 /// The text that stood between quotes with the escapes of Go's literals resolved, or `None` if one is not valid.
-#[must_use]
 pub fn unquote(text: &str, quote: char) -> Option<String> {
     if !text.contains(['\\', quote]) {
         return Some(text.to_owned());

@@ -54,7 +54,6 @@ impl Version {
     }
 
     /// Compares by precedence, which ignores build data.
-    #[must_use]
     pub fn precedence(&self, other: &Self) -> Ordering {
         let numbers = |v: &Self| (v.major, v.minor, v.patch);
         numbers(self).cmp(&numbers(other)).then_with(|| {
@@ -190,7 +189,6 @@ impl Range {
     }
 
     /// Whether a version lies in the range.
-    #[must_use]
     pub fn contains(&self, version: &Version) -> bool {
         self.alternatives
             .iter()

@@ -1,7 +1,6 @@
 //! Decides which known name a misspelled one was meant to be, as starlark-go does.
 
 /// The candidate nearest to `name`, if at most half of its letters differ; ties go to the first.
-#[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = fold(name);
     let mut best = None;

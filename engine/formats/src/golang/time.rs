@@ -3,7 +3,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Now, in RFC 3339 with whole seconds.
-#[must_use]
 pub fn now_rfc3339() -> String {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     rfc3339(since_epoch.as_secs())

@@ -85,7 +85,6 @@ impl Product {
     }
 
     /// Whether images and objects may go there without asking.
-    #[must_use]
     pub fn is_dev_cluster(self) -> bool {
         !matches!(self, Self::None | Self::Unknown | Self::Gke | Self::Eks)
     }

@@ -87,7 +87,6 @@ impl JsonPath {
     }
 
     /// The template as it was written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -83,13 +83,11 @@ impl ImageLocator {
     }
 
     /// The path as it was written.
-    #[must_use]
     pub fn path(&self) -> &str {
         self.path.text()
     }
 
     /// The fields that make up an image, if it is not a string.
-    #[must_use]
     pub fn object(&self) -> Option<&ImageObject> {
         self.object.as_ref()
     }

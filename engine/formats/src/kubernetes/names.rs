@@ -12,13 +12,11 @@ use crate::golang::quote::{quote, quote_joined};
 const PARTS: usize = 4;
 
 /// The shortest names that tell the objects of a list apart, all in lower case.
-#[must_use]
 pub fn unique_names(objects: &[&Object]) -> Vec<String> {
     shortest(&objects.iter().map(|it| candidates(it)).collect::<Vec<_>>(), 1)
 }
 
 /// The same for objects that are in a cluster, with at least their kind.
-#[must_use]
 pub fn deployed_names<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
     let candidates = objects.into_iter().map(|it| {
         let text = |path: &str| it.pointer(path).and_then(Value::as_str).unwrap_or_default();
@@ -51,7 +49,6 @@ fn shortest(candidates: &[[String; PARTS]], n_parts: usize) -> Vec<String> {
 }
 
 /// The name of an object in messages: `name:Kind:namespace`.
-#[must_use]
 pub fn full_name(object: &Object) -> String {
     join(&[object.name(), object.kind(), object.namespace()])
 }
@@ -143,7 +140,6 @@ impl Fragment {
     }
 
     /// Whether the object has this name, kind and namespace, without regard to case; an empty part matches all.
-    #[must_use]
     pub fn matches(&self, object: &Object) -> bool {
         let own = [object.name(), object.kind(), object.namespace()];
         let same = |(part, own): (&String, &str)| {

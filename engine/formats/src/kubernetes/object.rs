@@ -45,7 +45,6 @@ pub struct GroupVersion {
 
 impl GroupVersion {
     /// Reads an `apiVersion`; more than one slash is not allowed.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text == "/" {
             return Some(Self::default());
@@ -84,13 +83,11 @@ impl Object {
     }
 
     /// The object in its written form.
-    #[must_use]
     pub fn value(&self) -> &Value {
         &self.value
     }
 
     /// The object in its written form, without the rest.
-    #[must_use]
     pub fn into_value(self) -> Value {
         self.value
     }
@@ -101,49 +98,41 @@ impl Object {
     }
 
     /// Whether the kind is built into Kubernetes.
-    #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.ty.is_some()
     }
 
     /// The API group, empty for core kinds.
-    #[must_use]
     pub fn group(&self) -> &str {
         &self.group_version.group
     }
 
     /// The API version without the group.
-    #[must_use]
     pub fn version(&self) -> &str {
         &self.group_version.version
     }
 
     /// Group and version as in `apiVersion`.
-    #[must_use]
     pub fn api_version(&self) -> String {
         self.group_version.to_string()
     }
 
     /// The kind.
-    #[must_use]
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
     /// The name, or an empty string.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.metadata_text("name")
     }
 
     /// The namespace as written, or an empty string.
-    #[must_use]
     pub fn written_namespace(&self) -> &str {
         self.metadata_text("namespace")
     }
 
     /// The namespace the object is taken to be in, also if its kind has none.
-    #[must_use]
     pub fn namespace(&self) -> &str {
         match self.written_namespace() {
             "" => DEFAULT_NAMESPACE,
@@ -159,7 +148,6 @@ impl Object {
     }
 
     /// The value of a label.
-    #[must_use]
     pub fn label(&self, key: &str) -> Option<&str> {
         let labels = self.metadata("labels").and_then(Value::as_object)?;
         // One value of another type makes Kubernetes ignore the labels of a custom object altogether.
@@ -175,7 +163,6 @@ impl Object {
     }
 
     /// What identifies the object to the cluster.
-    #[must_use]
     pub fn address(&self) -> ObjectAddress {
         ObjectAddress {
             name: self.name().to_owned(),
@@ -186,13 +173,11 @@ impl Object {
     }
 
     /// Whether the object is of a built-in kind that makes pods from a template.
-    #[must_use]
     pub fn has_pod_template(&self) -> bool {
         !find(self, Wanted::PodTemplate).is_empty()
     }
 
     /// The labels of each pod template.
-    #[must_use]
     pub fn pod_template_labels(&self) -> Vec<Option<&Map<String, Value>>> {
         find(self, Wanted::PodTemplate).into_iter().map(template_labels).collect()
     }

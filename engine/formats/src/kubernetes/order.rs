@@ -29,7 +29,6 @@ const FIRST: [&str; 22] = [
 ];
 
 /// The place of a kind in the order of applying.
-#[must_use]
 pub fn kind_rank(kind: &str) -> usize {
     FIRST.iter().position(|first| *first == kind).unwrap_or(FIRST.len())
 }

@@ -17,7 +17,6 @@ pub struct SecretValue {
 }
 
 /// The values of a Secret: those of `data`, then those of `stringData`.
-#[must_use]
 pub fn secret_values(object: &Object) -> Vec<SecretValue> {
     if !object.is_type("v1", "Secret") {
         return Vec::new();

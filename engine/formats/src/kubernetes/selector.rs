@@ -91,13 +91,11 @@ impl ObjectSelector {
     }
 
     /// The patterns, as they are shown in results.
-    #[must_use]
     pub fn spec(&self) -> &SelectorSpec {
         &self.spec
     }
 
     /// Whether all patterns match.
-    #[must_use]
     pub fn matches(&self, object: &Object) -> bool {
         let matches = |pattern: &Option<Pattern>, text: &str| {
             pattern.as_ref().is_none_or(|it| it.is_match(text))

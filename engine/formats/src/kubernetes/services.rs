@@ -31,7 +31,6 @@ impl<'a> ServiceIndex<'a> {
     }
 
     /// The places of the services that send traffic to the pods of a workload, in the order in which Tilt takes them.
-    #[must_use]
     pub fn matching(&self, workload: &Object) -> Vec<usize> {
         let mut places = Vec::new();
         for labels in workload.pod_template_labels() {

@@ -32,7 +32,6 @@ pub enum Tree<'a> {
 
 impl<'a> Tree<'a> {
     /// Makes the tree of a value as go-yaml v3 prints it: keys sorted, floats kept as floats.
-    #[must_use]
     pub fn from_value(value: &'a Value) -> Self {
         Self::build(value, Dialect::V4)
     }
@@ -101,7 +100,6 @@ pub fn emit_v2(value: &Value) -> Result<String, Error> {
 }
 
 /// Writes a tree as go-yaml v3's `Marshal` does: four spaces, dashes indented, lines not folded.
-#[must_use]
 pub fn emit_v3(tree: &Tree<'_>) -> String {
     write(tree, Dialect::V4)
 }

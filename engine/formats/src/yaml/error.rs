@@ -25,7 +25,6 @@ impl Error {
     }
 
     /// Words the error as `sigs.k8s.io/yaml`'s `Unmarshal` does, which is what Tilt prints.
-    #[must_use]
     pub fn while_unmarshaling(&self) -> String {
         match self {
             Self::Yaml(_) | Self::Json(_) => format!("error converting YAML to JSON: {self}"),

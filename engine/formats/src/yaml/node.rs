@@ -71,7 +71,6 @@ impl Node<'_> {
     /// Returns the short tag as go-yaml v3 and v4 give it: `!!str`, `!!map`, `!reset`, `!!merge`.
     ///
     /// An alias has the empty tag.
-    #[must_use]
     pub fn tag(&self) -> Cow<'_, str> {
         match (&self.kind, self.explicit_tag.as_deref()) {
             (_, Some(tag)) if tag != "!" => short_tag(tag),
@@ -87,7 +86,6 @@ impl Node<'_> {
     }
 
     /// Returns the text of a scalar or the name of an alias; a collection has the empty text.
-    #[must_use]
     pub fn text(&self) -> &str {
         match &self.kind {
             Kind::Scalar { value, .. } => value,
@@ -97,7 +95,6 @@ impl Node<'_> {
     }
 
     /// Says whether the node, as a key, merges other mappings into its own.
-    #[must_use]
     pub fn is_merge_key(&self) -> bool {
         matches!(&self.kind, Kind::Scalar { value, .. } if value == "<<")
             && matches!(&*self.tag(), "!!merge")
@@ -132,7 +129,6 @@ impl<'t> Stream<'t> {
     }
 
     /// Follows an alias to what it stands for; other nodes stand for themselves.
-    #[must_use]
     pub fn resolve_alias(&self, id: NodeId) -> NodeId {
         match self[id].kind {
             Kind::Alias { target, .. } => target,
@@ -176,7 +172,6 @@ pub fn parse(text: &str) -> Result<Stream<'_>, Error> {
 ///
 /// Compose decodes each document before it reads the next, so what is wrong with the content of
 /// an earlier document is reported before a syntax error further down.
-#[must_use]
 pub fn parse_until_error(text: &str) -> (Stream<'_>, Option<Error>) {
     let (text, defect) = super::text::checked(text.as_bytes());
     let mut builder = Builder::new(Parser::new(text, defect, Dialect::V4), Dialect::V4);

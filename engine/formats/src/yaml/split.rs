@@ -8,7 +8,6 @@ use super::error::Error;
 ///
 /// A separator ends a document even inside a block of text, and only a comment may follow it on
 /// its line. Line ends are normalized to `\n`, and the last line gets one.
-#[must_use]
 pub fn documents(text: &str) -> Documents<'_> {
     Documents { rest: text, failed: false }
 }

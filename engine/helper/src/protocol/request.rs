@@ -42,7 +42,6 @@ impl From<SystemTime> for Timestamp {
 
 impl Timestamp {
     /// The same for the system, unless it cannot express it.
-    #[must_use]
     pub fn to_system_time(self) -> Option<SystemTime> {
         let seconds = Duration::from_secs(self.seconds.unsigned_abs());
         let base = if self.seconds < 0 {

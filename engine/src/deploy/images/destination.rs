@@ -77,7 +77,6 @@ impl Destination {
 }
 
 /// The images that resources of a Tiltfile deploy, by their image maps.
-#[must_use]
 pub fn deployed<'a>(manifests: impl IntoIterator<Item = &'a Manifest>) -> HashSet<String> {
     let mut images = HashSet::new();
     for manifest in manifests {

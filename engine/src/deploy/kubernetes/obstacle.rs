@@ -13,7 +13,6 @@ use crate::deploy::UpdateError;
 const NO_TRIAL: &str = "does not support dry run";
 
 /// Why an object could not be applied, with the way out where there is one.
-#[must_use]
 pub fn of(failure: Failure) -> UpdateError {
     match way_out(&failure.error, &failure.object) {
         Some(way_out) => UpdateError::Refused { failure: Box::new(failure), way_out },
@@ -23,7 +22,6 @@ pub fn of(failure: Failure) -> UpdateError {
 
 impl UpdateError {
     /// What stands in the way of the update, if that may go by itself.
-    #[must_use]
     pub fn obstacle(&self) -> Option<Obstacle> {
         match self {
             Self::Cluster(KubernetesError::Unreachable(_)) => Some(Obstacle::Silence),

@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 use crate::deploy::images::Built;
 
 /// Changes with everything that is applied: the spec, and the images in it.
-#[must_use]
 pub(super) fn input_hash(target: &KubernetesTarget, built: &HashMap<String, Built>) -> String {
     let mut digest = Sha256::new();
     digest.update(serde_json::to_vec(target).unwrap_or_default());
@@ -23,7 +22,6 @@ pub(super) fn input_hash(target: &KubernetesTarget, built: &HashMap<String, Buil
 }
 
 /// A field that somebody else changed, in words.
-#[must_use]
 pub fn kept_text(kept: &Kept) -> String {
     let Kept { object, path, theirs, ours, by } = kept;
     // What is in a secret is nobody's business.

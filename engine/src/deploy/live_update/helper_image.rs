@@ -53,7 +53,6 @@ pub struct HelperImage {
 
 impl HelperImage {
     /// An image for nodes of this kind.
-    #[must_use]
     pub fn new(images: &Images, arch: &str, log: LogWriter) -> Self {
         let images = images.delivering(NAME);
         Self { images, arch: arch.to_owned(), log, name: Arc::default() }

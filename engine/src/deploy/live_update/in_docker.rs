@@ -65,7 +65,6 @@ impl Layout {
 
 impl DockerTarget {
     /// The place of a container.
-    #[must_use]
     pub fn of(docker: &Docker, container: &engine_model::Container) -> Self {
         let layout = Layout {
             is_read_only: container.is_read_only,

@@ -126,7 +126,6 @@ impl Sidecars {
     }
 
     /// The way to a container, if it runs.
-    #[must_use]
     pub fn get(&self, id: &str) -> Option<Sidecar> {
         self.known.get(id).filter(|it| it.is_served()).cloned()
     }

@@ -58,7 +58,6 @@ impl Workload {
 
 impl Resource {
     /// Containers whose logs nobody wants to read.
-    #[must_use]
     pub fn ignored_containers(&self) -> &[&'static str] {
         let target = self.kubernetes_target();
         let template = target.and_then(|it| it.pod_log_stream_template_spec.as_ref());
@@ -66,7 +65,6 @@ impl Resource {
     }
 
     /// The name of the object for the log of a pod.
-    #[must_use]
     pub fn log_stream_name(&self, pod: &Pod) -> String {
         format!("{}-{}-{}", self.name, pod.namespace, pod.name)
     }

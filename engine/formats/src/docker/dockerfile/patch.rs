@@ -17,7 +17,6 @@ impl Dockerfile {
     ///
     /// Paths are those in the context; `links` are all symbolic links there. The context of the new Dockerfile has the
     /// changed files and nothing else.
-    #[must_use]
     pub fn patch(
         &self,
         target: &str,

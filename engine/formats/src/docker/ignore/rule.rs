@@ -38,7 +38,6 @@ impl Rule {
     }
 
     /// Whether an absolute path is left out.
-    #[must_use]
     pub fn matches(&self, path: &Path) -> bool {
         match &self.0 {
             Kind::Below(base) => path.starts_with(base),
@@ -48,7 +47,6 @@ impl Rule {
     }
 
     /// Whether a directory and everything that could be in it is left out. In doubt it is not.
-    #[must_use]
     pub fn matches_entire_dir(&self, dir: &Path) -> bool {
         match &self.0 {
             Kind::Below(_) | Kind::Globs(_) => self.matches(dir),

@@ -7,7 +7,6 @@ use serde_json::{Map, Number, Value};
 use crate::golang::float;
 
 /// Writes a value as `json.Marshal` does: sorted keys, HTML characters escaped, one line.
-#[must_use]
 pub fn encode(value: &Value) -> String {
     Encoder::default().encode(value)
 }
@@ -35,7 +34,6 @@ enum Open<'v> {
 
 impl Encoder<'_> {
     /// Writes a value, without a line break at the end.
-    #[must_use]
     pub fn encode(&self, value: &Value) -> String {
         let mut out = String::new();
         let mut open = Vec::new();

@@ -19,7 +19,6 @@ const POD_TEMPLATE: Part = Part::every("v1.PodTemplateSpec");
 const HASH_BYTES: usize = 10;
 
 /// The hashes of all pod templates, in the order of the objects.
-#[must_use]
 pub fn pod_template_hashes(objects: &[Object]) -> Vec<String> {
     let templates = objects.iter().flat_map(Object::pod_template_labels);
     templates

@@ -74,7 +74,6 @@ impl<'a> Match<'a> {
     }
 
     /// The string, if it is one of Go's own string type.
-    #[must_use]
     pub fn plain_string(&self) -> Option<&str> {
         match &self.0 {
             Seen::Text(text) => Some(text),
@@ -86,7 +85,6 @@ impl<'a> Match<'a> {
     }
 
     /// The mapping, if it is untyped.
-    #[must_use]
     pub fn plain_map(&self) -> Option<&Map<String, Value>> {
         match &self.0 {
             Seen::Plain { value, .. } => value.as_object(),
@@ -95,7 +93,6 @@ impl<'a> Match<'a> {
     }
 
     /// The part of the object that this is; `None` for literals of the path and for what the manifest leaves out.
-    #[must_use]
     pub fn part(&self) -> Option<&'a Value> {
         match &self.0 {
             Seen::Plain { value, .. } | Seen::Typed(_, value) => Some(value),
@@ -104,7 +101,6 @@ impl<'a> Match<'a> {
     }
 
     /// The Go type of the value itself.
-    #[must_use]
     pub fn dynamic_type(&self) -> &'static str {
         match &self.0 {
             Seen::Typed(ty, _) | Seen::Zero(ty) => ty.get().name,
@@ -118,7 +114,6 @@ impl<'a> Match<'a> {
     }
 
     /// The Go type of the place the value is in.
-    #[must_use]
     pub fn static_type(&self) -> &'static str {
         match &self.0 {
             Seen::Plain { root: false, .. } => "interface {}",
@@ -127,7 +122,6 @@ impl<'a> Match<'a> {
     }
 
     /// The value as Go prints it with `%s`.
-    #[must_use]
     pub fn printed(&self) -> String {
         match &self.0 {
             Seen::Text(text) => (*text).to_owned(),
@@ -142,7 +136,6 @@ impl<'a> Match<'a> {
     }
 
     /// The value as Go prints its reflection: strings as they are, everything else by type.
-    #[must_use]
     pub fn reflected(&self) -> String {
         match &self.0 {
             Seen::Text(text) => (*text).to_owned(),
