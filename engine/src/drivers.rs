@@ -201,7 +201,7 @@ impl Drivers {
             Action::Object(action) => self.act_for_object(world, action),
             Action::Docker(action) => self.act_with_docker(action),
             // The loop does these, as they write objects.
-            Action::StartLoad { .. }
+            Action::StartLoad(_)
             | Action::StartServe { .. }
             | Action::StopServe { .. }
             | Action::Removed { .. } => {}

@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     clock,
-    drivers::{self, Drivers, Message, tiltfiles::StartLoad},
+    drivers::{self, Drivers, Message},
     logs::{Fields, Level, LogStore},
     usage::Usage,
     watch::{Batch, Batches},
@@ -354,9 +354,8 @@ impl Runtime {
     /// Carries out an action; what becomes known at once waits its turn.
     fn act(&mut self, action: Action) {
         match action {
-            Action::StartLoad { id, tiltfile, reason, files, args, resets_switches } => {
-                let Some(declared) = self.tiltfiles.get(&tiltfile) else { return };
-                let load = StartLoad { id, tiltfile, reason, files, args, resets_switches };
+            Action::StartLoad(load) => {
+                let Some(declared) = self.tiltfiles.get(&load.tiltfile) else { return };
                 self.drivers.start_load(&self.world, &declared.path, load);
             }
             Action::StartServe { id, resource } => self.start_serve(id, &resource),

@@ -10,7 +10,7 @@ use crate::{
     status::RuntimeStatus,
     tiltfile::{LoadId, MAIN},
     time::Time,
-    world::{Action, Event, Loaded, World, invalidates},
+    world::{Action, Event, Loaded, StartLoad, World, invalidates},
 };
 
 /// What a first run would do.
@@ -59,7 +59,7 @@ pub fn first_run(loaded: Loaded) -> FirstRun {
 /// What would become of an action in a world where all goes well.
 fn outcome(action: Action, loaded: &mut Option<Loaded>, plan: &mut FirstRun) -> Vec<Event> {
     match action {
-        Action::StartLoad { id, .. } => {
+        Action::StartLoad(StartLoad { id, .. }) => {
             let result = Ok(loaded.take().unwrap_or_default());
             vec![Event::LoadEnded { id: LoadId(id.0), result }]
         }

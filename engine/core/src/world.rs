@@ -46,7 +46,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
-pub use action::Action;
+pub use action::{Action, StartLoad};
 pub use docker::{DOCKER, Docker, DockerAction, DockerConnection, DockerEvent, Removal};
 pub use event::{Event, Loaded};
 pub use images::ImageEvent;

@@ -4,13 +4,7 @@ use std::sync::Arc;
 
 use builtins::api::KubeCluster;
 use engine_core::{
-    Event, World,
-    cluster::ClusterEvent,
-    resource::{
-        ResourceName,
-        workload::{KubernetesAction, WorkloadEvent},
-    },
-    tiltfile::MAIN,
+    Event, World, cluster::ClusterEvent, resource::workload::KubernetesAction, tiltfile::MAIN,
 };
 use engine_model::path::to_path;
 
@@ -29,16 +23,6 @@ impl From<Report> for Message {
 }
 
 impl Drivers {
-    /// The cluster that Tiltfiles are about, once one is pinned and as long as it can be used.
-    pub(super) fn pinned_cluster(&self, world: &World) -> Option<KubeCluster> {
-        self.kubernetes.pinned().filter(|_| world.cluster().error().is_none()).cloned()
-    }
-
-    /// The context of the cluster; empty before one is pinned.
-    pub(super) fn context(&self) -> &str {
-        self.kubernetes.pinned().map_or("", |it| &it.context)
-    }
-
     /// Reports the cluster that a load found, if that matters.
     pub(crate) fn find_cluster(&mut self, world: &World, found: Option<&KubeCluster>) {
         let wanted = |it: &&KubeCluster| world.wants_cluster(&it.context);
@@ -51,7 +35,7 @@ impl Drivers {
                  KUBERNETES_MASTER environment variable"
                     .to_owned()
             });
-            let looked = self.kubeconfig_places();
+            let looked = self.environment.kubeconfig_places();
             let says_so = !looked.has_any() && !engine_cli::is_tilt();
             let help = says_so.then(|| looked.to_string());
             self.await_kubeconfig(looked);
@@ -63,14 +47,6 @@ impl Drivers {
         let found = KubeCluster { path: Some(path), ..found.clone() };
         self.kubernetes.found = Some((found, kubeconfig.clone()));
         self.emit(Event::Cluster(ClusterEvent::Found { context, kubeconfig }));
-    }
-
-    /// Where a kubeconfig is looked for.
-    fn kubeconfig_places(&self) -> KubeconfigPlaces {
-        let variables = self.environment.variables.get();
-        let get = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
-        let (variable, home) = (get("KUBECONFIG"), get("HOME").unwrap_or_default());
-        KubeconfigPlaces::new(variable, home)
     }
 
     /// Loads the main Tiltfile again when a kubeconfig appears or changes: which cluster may be used depends on it.
@@ -104,7 +80,7 @@ impl Drivers {
         let Some((found, text)) = self.kubernetes.found.take() else { return };
         if let Some(path) = found.path.as_ref().filter(|_| is_again) {
             let log = self.logs.writer(MAIN, "cluster");
-            self.pin_kubeconfig(path, &log);
+            self.environment.pin_kubeconfig(path, self.settings.port, &log);
         }
         let path = self.environment.kubeconfig.clone().or(found.path);
         let known = KubeCluster { path, ..found };
@@ -129,11 +105,6 @@ impl Drivers {
         if let Some(event) = self.kubernetes.on_report(report, builder) {
             self.emit(event);
         }
-    }
-
-    /// Something happened to what a resource deploys.
-    pub(super) fn on_workload(&mut self, resource: &ResourceName, event: WorkloadEvent) {
-        self.emit(Event::Workload { resource: resource.clone(), event });
     }
 
     /// Who builds images for the cluster as the Tiltfile has them now.

@@ -8,11 +8,16 @@ use std::{
 };
 
 use builtins::host::{Command, Launched, Launcher};
-use engine_model::path::to_text;
+use engine_model::path::{to_path, to_text};
 
 use crate::{
-    audit::Audit, cluster_pin::ClusterPin, deploy::commands::Surroundings, exec::Guarded,
-    logs::LogStore, runtime::Settings,
+    audit::Audit,
+    cluster_pin::ClusterPin,
+    deploy::commands::Surroundings,
+    drivers::kubernetes::KubeconfigPlaces,
+    exec::Guarded,
+    logs::{LogStore, LogWriter},
+    runtime::Settings,
 };
 
 /// Variables of the environment; a Tiltfile may change them.
@@ -101,8 +106,23 @@ impl Environment {
         AuditedLauncher { audit: self.audit.about(context), cause }
     }
 
-    /// Keeps the kubeconfig that commands get at a place that outlives the run of the Tiltfile.
-    pub(crate) fn pin_kubeconfig(&mut self, from: &Path, port: u16) -> io::Result<()> {
+    /// Where a kubeconfig is looked for.
+    pub(crate) fn kubeconfig_places(&self) -> KubeconfigPlaces {
+        let variables = self.variables.get();
+        let get = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
+        KubeconfigPlaces::new(get("KUBECONFIG"), get("HOME").unwrap_or_default())
+    }
+
+    /// Keeps the kubeconfig that commands get at a place that outlives the run of the Tiltfile; says so if it cannot.
+    pub(crate) fn pin_kubeconfig(&mut self, from: &str, port: u16, log: &LogWriter) {
+        if let Err(error) = self.copy_kubeconfig(&to_path(from), port) {
+            log.warn(&format!(
+                "Cannot store the kubeconfig for commands, so they get your own: {error}"
+            ));
+        }
+    }
+
+    fn copy_kubeconfig(&mut self, from: &Path, port: u16) -> io::Result<()> {
         let mut instance = crate::server::config_file::instance_name(port);
         if port == 0 {
             // Instances without a page share a name, but need not share a cluster.

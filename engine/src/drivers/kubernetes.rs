@@ -11,7 +11,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use builtins::api::KubeCluster;
 use engine_core::{
-    Event, Time,
+    Event, Time, World,
     cluster::ClusterEvent,
     resource::{
         ResourceName, UpdateId,
@@ -265,6 +265,16 @@ impl<M> KubernetesDriver<M> {
     /// The cluster that is pinned.
     pub(crate) fn pinned(&self) -> Option<&KubeCluster> {
         self.link.as_ref().map(|it| &it.known)
+    }
+
+    /// The cluster that Tiltfiles are about: the pinned one as long as it can be used.
+    pub(crate) fn usable(&self, world: &World) -> Option<KubeCluster> {
+        self.pinned().filter(|_| world.cluster().error().is_none()).cloned()
+    }
+
+    /// The context of the cluster; empty before one is pinned.
+    pub(crate) fn context(&self) -> &str {
+        self.pinned().map_or("", |it| &it.context)
     }
 
     /// Which connection it is.

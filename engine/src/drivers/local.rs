@@ -100,7 +100,7 @@ impl Drivers {
 
     /// What commands find around them that run for a reason.
     pub(super) fn surroundings_for(&self, cause: &str) -> Surroundings {
-        self.environment.surroundings_for(&self.settings, self.context(), cause)
+        self.environment.surroundings_for(&self.settings, self.kubernetes.context(), cause)
     }
 
     /// A command did something; the end of its update is reported after it.

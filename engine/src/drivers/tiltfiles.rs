@@ -1,34 +1,13 @@
 //! Starts runs of Tiltfiles, with what they may know about the engine and its cluster.
 
 use builtins::Request;
-use engine_core::{
-    World,
-    reason::Reason,
-    resource::ResourceName,
-    tiltfile::{LoadId, MAIN},
-};
-use engine_model::{FilePath, TargetId, names, path};
+use engine_core::{World, reason::Reason, tiltfile::MAIN, world::StartLoad};
+use engine_model::{TargetId, names};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::{Drivers, Message, load::LoadRequest};
-use crate::{clock, logs::LogWriter, tasks::TaskKey};
-
-/// A run of a Tiltfile that the world asks for.
-pub(crate) struct StartLoad {
-    /// Which run.
-    pub(crate) id: LoadId,
-    /// The Tiltfile.
-    pub(crate) tiltfile: ResourceName,
-    /// Why.
-    pub(crate) reason: Reason,
-    /// Files that changed.
-    pub(crate) files: Vec<FilePath>,
-    /// Its arguments.
-    pub(crate) args: Vec<String>,
-    /// Whether the switches of its resources are set anew.
-    pub(crate) resets_switches: bool,
-}
+use crate::{clock, tasks::TaskKey};
 
 impl Drivers {
     /// Starts a run of the Tiltfile at a path.
@@ -42,7 +21,7 @@ impl Drivers {
         }
         let request = self.request(world, &tiltfile, path, args);
         let cause = format!("local() in {tiltfile}: {entry}");
-        let launcher = self.environment.launcher(self.context(), cause);
+        let launcher = self.environment.launcher(self.kubernetes.context(), cause);
         self.set_loading(&tiltfile, true);
         let key = TaskKey::Load(tiltfile.clone());
         let request = LoadRequest { id, tiltfile, resets_switches, request, log, launcher };
@@ -64,10 +43,10 @@ impl Drivers {
         request.is_extension = tiltfile != MAIN;
         request.ci_timeout = settings.ci_timeout;
         request.pin_kubeconfig = true;
-        request.cluster = self.pinned_cluster(world);
-        if !self.context().is_empty() {
+        request.cluster = self.kubernetes.usable(world);
+        if !self.kubernetes.context().is_empty() {
             // One that is of no use any more is looked up anew, and by its name only.
-            request.context = Some(self.context().to_owned());
+            request.context = Some(self.kubernetes.context().to_owned());
             request.kept_kubeconfig.clone_from(&self.environment.kubeconfig);
         }
         request
@@ -88,22 +67,6 @@ impl Drivers {
     pub(crate) fn set_loading(&self, tiltfile: &str, is_loading: bool) {
         if let Some(watcher) = &self.watcher {
             watcher.updating(&TargetId::Config(tiltfile.into()), is_loading);
-        }
-    }
-
-    /// Keeps the kubeconfig that commands get, unless a cluster is pinned already.
-    pub(crate) fn pin_first_kubeconfig(&mut self, from: Option<&String>, log: &LogWriter) {
-        if let Some(from) = from.filter(|_| self.kubernetes.pinned().is_none()) {
-            self.pin_kubeconfig(from, log);
-        }
-    }
-
-    pub(super) fn pin_kubeconfig(&mut self, from: &str, log: &LogWriter) {
-        let pinned = self.environment.pin_kubeconfig(&path::to_path(from), self.settings.port);
-        if let Err(error) = pinned {
-            log.warn(&format!(
-                "Cannot store the kubeconfig for commands, so they get your own: {error}"
-            ));
         }
     }
 }

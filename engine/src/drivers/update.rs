@@ -77,7 +77,7 @@ impl Drivers {
             Ok(tools) => tools,
             Err(error) => return self.end_update(id, resource, Some(error.to_string())),
         };
-        self.on_workload(resource, WorkloadEvent::UpdateStarted);
+        self.emit(workload(resource, WorkloadEvent::UpdateStarted));
         let deletion = self.kubernetes.deletion(resource);
         let is_up = self.settings.mode == Mode::Up;
         let report_cluster = self.kubernetes.reporter();
@@ -160,7 +160,7 @@ impl Drivers {
                 self.end_update(id, resource, error);
                 let settled = ServiceEvent::Settled { resource: resource.clone() };
                 self.emit(Event::Service(settled));
-                self.on_workload(resource, WorkloadEvent::UpdateEnded { id, obstacle });
+                self.emit(workload(resource, WorkloadEvent::UpdateEnded { id, obstacle }));
             }
         }
     }
@@ -171,9 +171,11 @@ impl Drivers {
                 let started = clock::of_system(started);
                 let result =
                     result.map_err(|it| self.logs.scrubber().scrub(&it.to_string()).into_owned());
-                self.on_workload(resource, WorkloadEvent::Applied { started, result });
+                self.emit(workload(resource, WorkloadEvent::Applied { started, result }));
             }
-            UpdateReport::ForceDeleted => self.on_workload(resource, WorkloadEvent::ForceDeleted),
+            UpdateReport::ForceDeleted => {
+                self.emit(workload(resource, WorkloadEvent::ForceDeleted))
+            }
             report => {
                 let (resource, scrubber) = (resource.clone(), self.logs.scrubber());
                 for event in super::deploy::events_of(resource, report, &scrubber) {
@@ -182,6 +184,11 @@ impl Drivers {
             }
         }
     }
+}
+
+/// Something happened to what a resource deploys.
+fn workload(resource: &ResourceName, event: WorkloadEvent) -> Event {
+    Event::Workload { resource: resource.clone(), event }
 }
 
 /// Where an update reports how it goes on.

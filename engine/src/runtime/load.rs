@@ -58,7 +58,10 @@ impl Runtime {
         let load = evaluation.load;
         let cluster = evaluation.cluster;
         let kubeconfig = cluster.as_ref().and_then(|it| it.path.as_ref());
-        self.drivers.pin_first_kubeconfig(kubeconfig, &log);
+        if let Some(from) = kubeconfig.filter(|_| self.drivers.kubernetes.pinned().is_none()) {
+            let port = self.drivers.settings.port;
+            self.drivers.environment.pin_kubeconfig(from, port, &log);
+        }
         self.drivers.logs.add_secrets(&load.secrets, clock::to_system(started));
         self.report_load(started, load.analytics_opt);
         if &*name == MAIN {

@@ -8,7 +8,7 @@ use engine_core::{
     reason::Reason,
     resource::{EnableState, UpdateId},
     tiltfile::{LoadId, MAIN},
-    world::{DockerEvent, ServiceEvent},
+    world::{DockerEvent, ServiceEvent, StartLoad},
 };
 use engine_model::{
     Cmd, CmdSpec, ComposeProject, ComposeSpec, ComposeTarget, Container, DeployTarget, Link, Load,
@@ -60,7 +60,7 @@ impl Rig {
         for action in actions {
             match action {
                 Action::StartUpdate { id, resource, .. } => drop(self.updates.insert(resource, id)),
-                Action::StartLoad { id, .. } => self.load = Some(id),
+                Action::StartLoad(StartLoad { id, .. }) => self.load = Some(id),
                 _ => {}
             }
         }

@@ -13,24 +13,28 @@ use crate::{
     world::DockerAction,
 };
 
+/// A run of a Tiltfile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartLoad {
+    /// Which run.
+    pub id: LoadId,
+    /// The Tiltfile.
+    pub tiltfile: ResourceName,
+    /// Why.
+    pub reason: Reason,
+    /// Files that changed.
+    pub files: Vec<FilePath>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Whether the switches of its resources are set anew.
+    pub resets_switches: bool,
+}
+
 /// Something to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Run a Tiltfile.
-    StartLoad {
-        /// Which run.
-        id: LoadId,
-        /// The Tiltfile.
-        tiltfile: ResourceName,
-        /// Why.
-        reason: Reason,
-        /// Files that changed.
-        files: Vec<FilePath>,
-        /// Its arguments.
-        args: Vec<String>,
-        /// Whether the switches of its resources are set anew.
-        resets_switches: bool,
-    },
+    StartLoad(StartLoad),
     /// Stop a run of a Tiltfile; it still ends.
     CancelLoad {
         /// Which run.

@@ -7,7 +7,7 @@ use crate::{
     resource::{LISTED, ResourceName},
     tiltfile::{LoadError, LoadId, Run, Tiltfile},
     time::Time,
-    world::{Action, Loaded, World},
+    world::{Action, Loaded, StartLoad, World},
 };
 
 impl World {
@@ -85,14 +85,14 @@ impl World {
             let (name, args) = (tiltfile.name.clone(), tiltfile.args.clone());
             self.queue.retain(|it| *it != name);
             self.show_name(&name);
-            self.effects.actions.push(Action::StartLoad {
+            self.effects.actions.push(Action::StartLoad(StartLoad {
                 id,
                 tiltfile: name,
                 reason,
                 files,
                 args,
                 resets_switches,
-            });
+            }));
         }
     }
 

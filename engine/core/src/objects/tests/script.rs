@@ -37,7 +37,10 @@ use crate::{
         RepoError, WatchEvent,
     },
     tiltfile::{LoadId, MAIN},
-    world::fixture::{manifest, world},
+    world::{
+        StartLoad,
+        fixture::{manifest, world},
+    },
 };
 
 /// Runs the lines of a transcript that begin with `>` and compares what follows.
@@ -241,7 +244,7 @@ impl Script {
 
     fn note(&mut self, action: &Action) {
         let text = match action {
-            Action::StartLoad { id, tiltfile, reason, files, .. } => {
+            Action::StartLoad(StartLoad { id, tiltfile, reason, files, .. }) => {
                 self.load = Some(*id);
                 let files: Vec<String> = files.iter().map(ToString::to_string).collect();
                 format!("load {tiltfile}: {reason} [{}]", files.join(" "))

@@ -21,7 +21,7 @@ use crate::{
     status::RuntimeStatus,
     tiltfile::{LoadError, LoadId, MAIN},
     time::Time,
-    world::{Action, Event, Loaded, World, fixture},
+    world::{Action, Event, Loaded, StartLoad, World, fixture},
 };
 
 /// A server that ended by itself.
@@ -394,7 +394,9 @@ impl Outside {
             self.model.acts(self.now, &action);
             self.seen.insert(word(&action));
             match action {
-                Action::StartLoad { id, tiltfile, .. } => drop(self.loads.insert(id, tiltfile)),
+                Action::StartLoad(StartLoad { id, tiltfile, .. }) => {
+                    drop(self.loads.insert(id, tiltfile))
+                }
                 Action::StartUpdate { id, resource, .. } => {
                     self.history.starts(self.now, id, &resource);
                     self.updates.insert(id);
@@ -515,7 +517,7 @@ impl Outside {
 
 fn word(action: &Action) -> &'static str {
     match action {
-        Action::StartLoad { .. } => "start load",
+        Action::StartLoad(_) => "start load",
         Action::CancelLoad { .. } => "cancel load",
         Action::StartUpdate { .. } => "start update",
         Action::CancelUpdate { .. } => "cancel update",

@@ -52,7 +52,7 @@ use crate::{
     tiltfile::{LoadError, LoadId, MAIN},
     time::Time,
     world::{
-        Action, Event, Loaded, World,
+        Action, Event, Loaded, StartLoad, World,
         fixture::{self, manifest, world},
     },
 };
@@ -303,7 +303,7 @@ impl Script {
 
     fn note(&mut self, action: &Action) {
         let text = match action {
-            Action::StartLoad { id, tiltfile, reason, files, args, resets_switches } => {
+            Action::StartLoad(StartLoad { id, tiltfile, reason, files, args, resets_switches }) => {
                 self.load = Some(*id);
                 let resets = if *resets_switches { ", switches are reset" } else { "" };
                 let args = if args.is_empty() { String::new() } else { format!(" {args:?}") };

@@ -9,14 +9,14 @@ use crate::{
     reason::Reason,
     resource::{EnableState, ServeId, UpdateId},
     time::Time,
-    world::Action,
+    world::{Action, StartLoad},
 };
 
 impl Model {
     /// Takes in what the world asks for.
     pub(in super::super) fn acts(&mut self, now: Time, action: &Action) {
         match action {
-            Action::StartLoad { id, tiltfile, files, args, resets_switches, .. } => {
+            Action::StartLoad(StartLoad { id, tiltfile, files, args, resets_switches, .. }) => {
                 assert!(id.0 > self.latest.0, "numbers only grow");
                 self.latest.0 = id.0;
                 let it = self.tiltfiles.get_mut(tiltfile).expect("only known Tiltfiles run");
