@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use engine_formats::{
     golang::{float, json},
-    kubernetes::jsonpath::{self, PathNode, PathSyntaxError},
+    kubernetes::jsonpath::{self, PathNode, PathSyntaxError, SliceError},
 };
 use serde_json::Value;
 
@@ -44,12 +44,8 @@ pub(crate) enum JsonPathError {
     InvalidType,
     #[error("{0} is not array or slice")]
     NotAList(&'static str),
-    #[error("array index out of bounds: index {index}, length {length}")]
-    OutOfBounds { index: i64, length: i64 },
-    #[error("starting index {from} is greater than ending index {to}")]
-    ReversedSlice { from: i64, to: i64 },
-    #[error("step must be > 0")]
-    InvalidStep,
+    #[error(transparent)]
+    Slice(#[from] SliceError),
 }
 
 /// A parsed template.

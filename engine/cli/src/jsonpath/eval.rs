@@ -253,32 +253,10 @@ fn sliced(input: Found<'_>, slice: Slice) -> Result<Found<'_>, JsonPathError> {
         if !value.is_array() {
             return Err(JsonPathError::NotAList(go_type(&value)));
         }
-        let items = children(value);
-        let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-        let from = slice.from.unwrap_or(0);
-        let from = if from < 0 { from.saturating_add(length) } else { from };
-        let to = slice.to.unwrap_or(length);
-        let wraps = to < 0 || (to == 0 && slice.is_index);
-        let to = if wraps { to.saturating_add(length) } else { to };
-        if from == to {
-            return Ok(found);
+        match slice.take(children(value))? {
+            Some(items) => found.extend(items),
+            None => break,
         }
-        let out_of_bounds = |index| JsonPathError::OutOfBounds { index, length };
-        if from >= length || from < 0 {
-            return Err(out_of_bounds(from));
-        }
-        if to > length || to < 0 {
-            return Err(out_of_bounds(to - 1));
-        }
-        if from > to {
-            return Err(JsonPathError::ReversedSlice { from, to });
-        }
-        let step = slice.step.unwrap_or(1);
-        let step = usize::try_from(step).ok().filter(|it| *it > 0);
-        let step = step.ok_or(JsonPathError::InvalidStep)?;
-        let bound = |it: i64| usize::try_from(it).unwrap_or_default();
-        let selected = items.into_iter().take(bound(to)).skip(bound(from));
-        found.extend(selected.step_by(step));
     }
     Ok(found)
 }

@@ -80,6 +80,58 @@ pub struct Slice {
     pub step: Option<i64>,
 }
 
+/// Why a slice cannot be taken of a list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SliceError {
+    /// It reaches beyond the list.
+    #[error("array index out of bounds: index {index}, length {length}")]
+    OutOfBounds {
+        /// Where it reaches to.
+        index: i64,
+        /// How many items there are.
+        length: i64,
+    },
+    /// It ends before it starts.
+    #[error("starting index {from} is greater than ending index {to}")]
+    Reversed {
+        /// The first item.
+        from: i64,
+        /// The item that is no longer meant.
+        to: i64,
+    },
+    /// It does not go on.
+    #[error("step must be > 0")]
+    Step,
+}
+
+impl Slice {
+    /// The items that are meant; none if the slice is empty.
+    pub fn take<T>(self, items: Vec<T>) -> Result<Option<impl Iterator<Item = T>>, SliceError> {
+        let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        let from = self.from.unwrap_or(0);
+        let from = if from < 0 { from.saturating_add(length) } else { from };
+        let to = self.to.unwrap_or(length);
+        let wraps = to < 0 || (to == 0 && self.is_index);
+        let to = if wraps { to.saturating_add(length) } else { to };
+        if from == to {
+            return Ok(None);
+        }
+        if from >= length || from < 0 {
+            return Err(SliceError::OutOfBounds { index: from, length });
+        }
+        if to > length || to < 0 {
+            return Err(SliceError::OutOfBounds { index: to.saturating_sub(1), length });
+        }
+        if from > to {
+            return Err(SliceError::Reversed { from, to });
+        }
+        let step = usize::try_from(self.step.unwrap_or(1)).ok().filter(|step| *step > 0);
+        let step = step.ok_or(SliceError::Step)?;
+        let (from, to) = (usize::try_from(from).unwrap_or(0), usize::try_from(to).unwrap_or(0));
+        Ok(Some(items.into_iter().take(to).skip(from).step_by(step)))
+    }
+}
+
 impl JsonPath {
     /// Reads a template.
     pub fn parse(text: &str) -> Result<Self, PathSyntaxError> {

@@ -210,37 +210,12 @@ fn sliced<'a>(input: &[Match<'a>], slice: Slice) -> Result<Vec<Match<'a>>, JsonP
         let Inside::List(items) = value.inside() else {
             return Err(error(&format!("{} is not array or slice", value.inside_type())));
         };
-        let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-        let start = slice.from.unwrap_or(0);
-        let start = if start < 0 { start.saturating_add(length) } else { start };
-        let end = slice.to.unwrap_or(length);
-        let wraps = end < 0 || (end == 0 && slice.is_index);
-        let end = if wraps { end.saturating_add(length) } else { end };
-        if start == end {
-            return Ok(results);
+        match slice.take(items).map_err(|why| error(&why.to_string()))? {
+            Some(items) => results.extend(items),
+            None => break,
         }
-        check_bounds(start, end, length)?;
-        let step = usize::try_from(slice.step.unwrap_or(1)).ok().filter(|step| *step > 0);
-        let step = step.ok_or_else(|| error("step must be > 0"))?;
-        let (start, end) = (usize::try_from(start).unwrap_or(0), usize::try_from(end).unwrap_or(0));
-        results.extend(items.into_iter().take(end).skip(start).step_by(step));
     }
     Ok(results)
-}
-
-fn check_bounds(start: i64, end: i64, length: i64) -> Result<(), JsonPathError> {
-    let outside =
-        |index: i64| error(&format!("array index out of bounds: index {index}, length {length}"));
-    if start >= length || start < 0 {
-        return Err(outside(start));
-    }
-    if end > length || end < 0 {
-        return Err(outside(end.saturating_sub(1)));
-    }
-    if start > end {
-        return Err(error(&format!("starting index {start} is greater than ending index {end}")));
-    }
-    Ok(())
 }
 
 fn children<'a>(value: &Match<'a>) -> Vec<Match<'a>> {
