@@ -203,6 +203,27 @@ impl<'v> Args<'v> {
         Ok(())
     }
 
+    /// The only argument of a builtin that has one parameter, which must be given.
+    pub fn only<T: FromArg<'v>>(
+        &self,
+        eval: &mut Evaluator<'v, '_, '_>,
+        param: &str,
+    ) -> starlark::Result<T> {
+        let mut given = None::<T>;
+        self.unpack(eval, &mut [(param, &mut given)])?;
+        Ok(given.expect("a parameter that is not optional is given"))
+    }
+
+    /// The same without a name.
+    pub fn only_positional<T: FromArg<'v>>(
+        &self,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<T> {
+        let mut given = None::<T>;
+        self.unpack_positional(eval, 1, &mut [&mut given])?;
+        Ok(given.expect("a parameter that is not optional is given"))
+    }
+
     /// An error of this builtin, prefixed with its name.
     pub fn error(&self, message: impl std::fmt::Display) -> starlark::Error {
         raise(format!("{}: {message}", self.function))

@@ -53,6 +53,11 @@ fn lookup(table: Table, name: &str) -> Option<Method> {
     Some(table[i].1)
 }
 
+/// Whether any type has a method of that name.
+pub(crate) fn is_method(name: &str) -> bool {
+    TABLES.iter().any(|table| lookup(table, name).is_some())
+}
+
 /// The names of all methods of the value, sorted.
 pub(crate) fn names(value: Value<'_>) -> impl Iterator<Item = &'static str> {
     let table = table_index(value).map_or(&[] as Table, |i| TABLES[i]);

@@ -14,7 +14,7 @@ mod stmt;
 use std::collections::HashSet;
 
 pub use info::{CallInfo, DefInfo, FileInfo, ParamInfo, ParamKind, SiteKind};
-pub use names::{METHODS, mangle, unmangle};
+pub use names::{mangle, unmangle};
 use output::Output;
 
 use super::source_map::SourceMap;

@@ -45,8 +45,7 @@ fn run(program: &str) -> String {
         TestEmbedder { files, loaded: RefCell::default(), output: Rc::clone(&output) };
     let mut globals = globals();
     globals.function("include", |eval, args| {
-        let mut path = "";
-        args.unpack(eval, &mut [("path", &mut path)])?;
+        let path: &str = args.only(eval, "path")?;
         let embedder = embedder::<TestEmbedder>(eval)?;
         embedder.load(interpreter(eval)?, path).map_err(|error| {
             let message = error.message.clone();

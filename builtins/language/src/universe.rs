@@ -59,8 +59,7 @@ const FUNCTIONS: &[(&str, NativeFn)] = &[
     ("hash", hash),
     ("int", int),
     ("len", |eval, args| {
-        let mut x = Value::new_none();
-        args.unpack_positional(eval, 1, &mut [&mut x])?;
+        let x: Value = args.only_positional(eval)?;
         let no_len = || raise(format!("len: value of type {} has no len", type_name(x)));
         Ok(eval.heap().alloc(value::length(x).ok_or_else(no_len)?))
     }),
@@ -75,13 +74,11 @@ const FUNCTIONS: &[(&str, NativeFn)] = &[
     ("print", print),
     ("range", range),
     ("repr", |eval, args| {
-        let mut x = Value::new_none();
-        args.unpack_positional(eval, 1, &mut [&mut x])?;
+        let x: Value = args.only_positional(eval)?;
         Ok(eval.heap().alloc(value::repr(x)))
     }),
     ("reversed", |eval, args| {
-        let mut items = IterableArg::default();
-        args.unpack_positional(eval, 1, &mut [&mut items])?;
+        let items: IterableArg = args.only_positional(eval)?;
         Ok(eval.heap().alloc(AllocList(items.0.into_iter().rev())))
     }),
     ("set", |eval, args| {
@@ -128,8 +125,7 @@ fn only_argument<'v>(args: &Args<'v>, want: &str) -> Outcome<'v> {
 }
 
 fn abs<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut x = Value::new_none();
-    args.unpack_positional(eval, 1, &mut [&mut x])?;
+    let x: Value = args.only_positional(eval)?;
     match Num::of(x) {
         Some(Num::Float(f)) => Ok(eval.heap().alloc(f.abs())),
         Some(Num::Int(i)) if i.is_negative() => Ok(i.negate().alloc(eval.heap())),
@@ -140,8 +136,7 @@ fn abs<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
 
 /// Whether some element is true (`any`), or none is false (`all`).
 fn quantifier<'v>(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>, wanted: bool) -> Outcome<'v> {
-    let mut items = IterableArg::default();
-    args.unpack_positional(eval, 1, &mut [&mut items])?;
+    let items: IterableArg = args.only_positional(eval)?;
     let found = items.0.iter().any(|x| x.to_bool() == wanted);
     Ok(Value::new_bool(found == wanted))
 }
@@ -276,8 +271,7 @@ fn getattr<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> 
 }
 
 fn hash<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut x = Value::new_none();
-    args.unpack_positional(eval, 1, &mut [&mut x])?;
+    let x: Value = args.only_positional(eval)?;
     let hash = if let Some(text) = x.unpack_str() {
         // Java's hash, but over code points.
         text.chars()

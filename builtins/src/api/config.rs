@@ -128,8 +128,7 @@ fn parse<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
 
 /// `config.set_enabled_resources(resources)`: an empty list is as good as no call.
 fn set_enabled_resources<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut resources = Sequence::default();
-    args.unpack(eval, &mut [("resources", &mut resources)])?;
+    let resources: Sequence = args.only(eval, "resources")?;
     let names = plain_strings(&resources.0)
         .map_err(|why| raise(format!("resources must be a list of string: {why}")))?;
     let selection = if names.is_empty() { Selection::Unsaid } else { Selection::Only(names) };

@@ -18,16 +18,14 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 
 /// Logs a warning.
 fn warn<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut message = String::new();
-    args.unpack(eval, &mut [("msg", &mut message)])?;
+    let message: String = args.only(eval, "msg")?;
     Session::of(eval).warn(&message);
     Ok(Value::new_none())
 }
 
 /// Stops the evaluation with an error.
 fn fail<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut message = String::new();
-    args.unpack(eval, &mut [("msg", &mut message)])?;
+    let message: String = args.only(eval, "msg")?;
     Err(raise(message))
 }
 

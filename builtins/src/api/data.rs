@@ -47,8 +47,7 @@ fn read_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v
 
 /// The data of a JSON text.
 fn decode_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut text = Strish::default();
-    args.unpack(eval, &mut [("json", &mut text)])?;
+    let text: Strish = args.only(eval, "json")?;
     json_value(&text.0, "", eval.heap())
 }
 
@@ -187,8 +186,7 @@ fn not_finite(value: f64) -> &'static str {
 
 /// Data as JSON text.
 fn encode_json<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut obj = Value::new_none();
-    args.unpack(eval, &mut [("obj", &mut obj)])?;
+    let obj: Value = args.only(eval, "obj")?;
     let data = to_json(obj).map_err(|why| why.raise(Format::Json))?;
     let text = json::Encoder { indent: Some("  "), escape_html: true }.encode(&data);
     Ok(eval.heap().alloc(format!("{text}\n")))
@@ -249,15 +247,13 @@ fn read_yaml_stream<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Out
 
 /// The data of a YAML text with one document.
 fn decode_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut text = Strish::default();
-    args.unpack(eval, &mut [("yaml", &mut text)])?;
+    let text: Strish = args.only(eval, "yaml")?;
     single(&yaml_values(&text.0, "", eval.heap())?)
 }
 
 /// The documents of a YAML text.
 fn decode_yaml_stream<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut text = Strish::default();
-    args.unpack(eval, &mut [("yaml", &mut text)])?;
+    let text: Strish = args.only(eval, "yaml")?;
     let documents = yaml_values(&text.0, "", eval.heap())?;
     Ok(eval.heap().alloc(AllocList(documents)))
 }
@@ -269,15 +265,13 @@ fn yaml_text(value: Value<'_>) -> EvalResult<String> {
 
 /// Data as YAML text.
 fn encode_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut obj = Value::new_none();
-    args.unpack(eval, &mut [("obj", &mut obj)])?;
+    let obj: Value = args.only(eval, "obj")?;
     Ok(eval.heap().alloc(Blob::new(yaml_text(obj)?, "encode_yaml")))
 }
 
 /// A list of data as a YAML stream.
 fn encode_yaml_stream<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut objs = None::<ListArg>;
-    args.unpack(eval, &mut [("objs", &mut objs)])?;
+    let objs: Option<ListArg> = args.only(eval, "objs")?;
     let items = objs.map(|it| it.0.content().to_vec()).unwrap_or_default();
     let documents = items.into_iter().map(yaml_text).collect::<EvalResult<Vec<_>>>()?;
     Ok(eval.heap().alloc(Blob::new(documents.join("---\n"), "encode_yaml_stream")))

@@ -23,8 +23,7 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 
 /// Makes a blob of a string.
 fn blob<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut input = String::new();
-    args.unpack(eval, &mut [("input", &mut input)])?;
+    let input: String = args.only(eval, "input")?;
     Ok(eval.heap().alloc(Blob::new(input, "Tiltfile blob() call")))
 }
 
@@ -42,8 +41,7 @@ fn read_file<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v
 
 /// Evaluates the Tiltfile again when this file or directory changes.
 fn watch_file<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut file = AbsPath::default();
-    args.unpack(eval, &mut [("paths", &mut file)])?;
+    let file: AbsPath = args.only(eval, "paths")?;
     Session::of(eval).watch(Watch::Recursive, &file.0).map_err(|why| raise(why.to_string()))?;
     Ok(Value::new_none())
 }

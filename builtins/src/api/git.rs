@@ -49,15 +49,13 @@ impl ApiValue for GitRepo {
 
 /// A path inside the repository.
 fn join_root<'v>(eval: &mut Evaluator<'v, '_, '_>, root: &str, args: &Args<'v>) -> Outcome<'v> {
-    let mut relative = String::new();
-    args.unpack(eval, &mut [("paths", &mut relative)])?;
+    let relative: String = args.only(eval, "paths")?;
     Ok(eval.heap().alloc(path::join(&[root, relative.as_str()])))
 }
 
 /// Finds a git repository on this machine.
 fn local_git_repo<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut given = String::new();
-    args.unpack(eval, &mut [("paths", &mut given)])?;
+    let given: String = args.only(eval, "paths")?;
     let session = Session::of(eval);
     let root = session.abs(&given);
     session.host.stat(&root).map_err(|error| {

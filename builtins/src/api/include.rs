@@ -12,16 +12,14 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 
 /// Executes a file for what it declares.
 fn include<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut path = String::new();
-    args.unpack(eval, &mut [("path", &mut path)])?;
+    let path: String = args.only(eval, "path")?;
     loader::load(eval, args.function, &path)?;
     Ok(Value::new_none())
 }
 
 /// Executes a file and returns its globals as a frozen dict.
 fn load_dynamic<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut path = Strish::default();
-    args.unpack(eval, &mut [("path", &mut path)])?;
+    let path: Strish = args.only(eval, "path")?;
     let file = loader::load(eval, args.function, &path.0)?;
     file.to_frozen_dict(eval.heap())
 }

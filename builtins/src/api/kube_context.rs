@@ -227,8 +227,7 @@ fn k8s_namespace<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'v>) -> Outcome<'
 
 /// Allows contexts that are not known to be for development.
 fn allow_k8s_contexts<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut contexts = Value::new_none();
-    args.unpack(eval, &mut [("contexts", &mut contexts)])?;
+    let contexts: Value = args.only(eval, "contexts")?;
     let session = Session::of(eval);
     for item in one_or_sequence(contexts, eval.heap()) {
         let Some(name) = item.unpack_str() else {

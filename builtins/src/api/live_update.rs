@@ -158,8 +158,7 @@ fn initial_sync<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome
 
 /// Changes of these files cause a full build.
 fn fall_back_on<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut paths = AbsPaths::default();
-    args.unpack(eval, &mut [("paths", &mut paths)])?;
+    let paths: AbsPaths = args.only(eval, "paths")?;
     Ok(record(eval, Step::FallBackOn { paths: paths.0.unwrap_or_default() }))
 }
 

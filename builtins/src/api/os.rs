@@ -72,16 +72,14 @@ fn putenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
 
 /// Removes an environment variable.
 fn unsetenv<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut key = Strish::default();
-    args.unpack(eval, &mut [("key", &mut key)])?;
+    let key: Strish = args.only(eval, "key")?;
     Session::of(eval).host.set_env(&key.0, None);
     Ok(Value::new_none())
 }
 
 /// The only argument of a function of paths.
 fn path_argument<'v>(eval: &mut Evaluator<'v, '_, '_>, args: &Args<'v>) -> EvalResult<String> {
-    let mut path = String::new();
-    args.unpack(eval, &mut [("path", &mut path)])?;
+    let path: String = args.only(eval, "path")?;
     Ok(path)
 }
 
@@ -145,8 +143,7 @@ fn relpath<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> 
 
 /// A word that a shell takes as it is.
 fn shell_quote<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut name = String::new();
-    args.unpack(eval, &mut [("name", &mut name)])?;
+    let name: String = args.only(eval, "name")?;
     let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '_' || "@%+=:,./-".contains(it);
     let quoted = if name.is_empty() {
         "''".to_owned()

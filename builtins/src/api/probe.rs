@@ -301,8 +301,7 @@ fn probe<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
 
 /// `exec_action(command)`.
 fn exec_action<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut command = StrSequence::default();
-    args.unpack(eval, &mut [("command", &mut command)])?;
+    let command: StrSequence = args.only(eval, "command")?;
     Ok(eval.heap().alloc(ExecValue { command: command.0 }))
 }
 

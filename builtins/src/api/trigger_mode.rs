@@ -69,8 +69,7 @@ pub(crate) fn resolve(
 
 /// `trigger_mode(trigger_mode)`: the mode of all resources that say nothing else.
 fn trigger_mode<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut mode = TriggerModeArg::default();
-    args.unpack(eval, &mut [("trigger_mode", &mut mode)])?;
+    let mode: TriggerModeArg = args.only(eval, "trigger_mode")?;
     let session = Session::of(eval);
     let position = session.call_position(eval);
     let mut declarations = session.declarations.borrow_mut();

@@ -59,8 +59,7 @@ pub(crate) fn extend<'v>(
 }
 
 fn append<'v>(eval: &mut Evaluator<'v, '_, '_>, list: Value<'v>, args: Args<'v>) -> Outcome<'v> {
-    let mut object = Value::new_none();
-    args.unpack_positional(eval, 1, &mut [&mut object])?;
+    let object: Value = args.only_positional(eval)?;
     change(eval, list, "append to", "append", &[object]).map_err(|why| {
         let frozen = list.unpack_frozen().map(|_| Mistake::FrozenList);
         args.complain(Complaint::new(why, frozen))
@@ -77,8 +76,7 @@ fn extend_method<'v>(
     list: Value<'v>,
     args: Args<'v>,
 ) -> Outcome<'v> {
-    let mut items = IterableArg::default();
-    args.unpack_positional(eval, 1, &mut [&mut items])?;
+    let items: IterableArg = args.only_positional(eval)?;
     extend(eval, list, items.0, "extend").map_err(|why| args.error(why))?;
     Ok(Value::new_none())
 }
@@ -126,8 +124,7 @@ fn pop<'v>(eval: &mut Evaluator<'v, '_, '_>, list: Value<'v>, args: Args<'v>) ->
 }
 
 fn remove<'v>(eval: &mut Evaluator<'v, '_, '_>, list: Value<'v>, args: Args<'v>) -> Outcome<'v> {
-    let mut value = Value::new_none();
-    args.unpack_positional(eval, 1, &mut [&mut value])?;
+    let value: Value = args.only_positional(eval)?;
     // Says that the list cannot change before it says that the element is not there.
     let nothing = eval.heap().alloc(Vec::<Value>::new());
     change(eval, list, "remove from", "extend", &[nothing]).map_err(|why| args.error(why))?;

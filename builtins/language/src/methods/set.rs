@@ -39,8 +39,7 @@ fn other<'v>(
 }
 
 fn add<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>) -> Outcome<'v> {
-    let mut element = Value::new_none();
-    args.unpack_positional(eval, 1, &mut [&mut element])?;
+    let element: Value = args.only_positional(eval)?;
     let set = set_of(set)?;
     let element = hashed(element).map_err(|why| args.error(why))?;
     if !set.contains(element) {
@@ -60,8 +59,7 @@ fn clear<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>) -
 }
 
 fn discard<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>) -> Outcome<'v> {
-    let mut element = Value::new_none();
-    args.unpack_positional(eval, 1, &mut [&mut element])?;
+    let element: Value = args.only_positional(eval)?;
     let set = set_of(set)?;
     let element = hashed(element).map_err(|why| args.error(why))?;
     if set.contains(element) {
@@ -83,8 +81,7 @@ fn pop<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>) -> 
 }
 
 fn remove<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>) -> Outcome<'v> {
-    let mut element = Value::new_none();
-    args.unpack_positional(eval, 1, &mut [&mut element])?;
+    let element: Value = args.only_positional(eval)?;
     let set = set_of(set)?;
     // Whether the set may change comes before whether the key can be one.
     set.change("delete from", |_| ()).map_err(|why| args.error(why))?;

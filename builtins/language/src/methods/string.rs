@@ -76,13 +76,11 @@ pub(crate) const METHODS: &[(&str, Method)] = &[
     }),
     ("partition", |eval, s, args| partition(eval, s, &args, |s, sep| s.find(sep), true)),
     ("removeprefix", |eval, s, args| {
-        let mut prefix = "";
-        args.unpack_positional(eval, 1, &mut [&mut prefix])?;
+        let prefix: &str = args.only_positional(eval)?;
         Ok(eval.heap().alloc(text(s).strip_prefix(prefix).unwrap_or(text(s))))
     }),
     ("removesuffix", |eval, s, args| {
-        let mut suffix = "";
-        args.unpack_positional(eval, 1, &mut [&mut suffix])?;
+        let suffix: &str = args.only_positional(eval)?;
         Ok(eval.heap().alloc(text(s).strip_suffix(suffix).unwrap_or(text(s))))
     }),
     ("replace", replace),
@@ -306,8 +304,7 @@ fn affix<'v>(
 }
 
 fn join<'v>(eval: &mut Evaluator<'v, '_, '_>, s: Value<'v>, args: Args<'v>) -> Outcome<'v> {
-    let mut parts = IterableArg::default();
-    args.unpack_positional(eval, 1, &mut [&mut parts])?;
+    let parts: IterableArg = args.only_positional(eval)?;
     let texts: usize = parts.0.iter().filter_map(|it| it.unpack_str()).map(str::len).sum();
     let separators = text(s).len().saturating_mul(parts.0.len());
     memory::reserve(texts.saturating_add(separators).saturating_mul(2)).map_err(raise)?;
@@ -331,8 +328,7 @@ fn partition<'v>(
     search: fn(&str, &str) -> Option<usize>,
     first: bool,
 ) -> Outcome<'v> {
-    let mut separator = "";
-    args.unpack_positional(eval, 1, &mut [&mut separator])?;
+    let separator: &str = args.only_positional(eval)?;
     if separator.is_empty() {
         return Err(args.error("empty separator"));
     }

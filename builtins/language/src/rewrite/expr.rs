@@ -6,12 +6,15 @@ use super::{
     Rewriter,
     info::{CallInfo, DefInfo, ParamInfo, ParamKind, SiteKind},
     literal,
-    names::{is_method, mangle, needs_mangling},
+    names::{mangle, needs_mangling},
 };
-use crate::syntax::{
-    Scope,
-    ast::{Clause, ExprId, ExprKind, Span},
-    token::Token,
+use crate::{
+    methods,
+    syntax::{
+        Scope,
+        ast::{Clause, ExprId, ExprKind, Span},
+        token::Token,
+    },
 };
 
 /// The bytes of the output that the crate takes for an expression.
@@ -212,7 +215,7 @@ impl Rewriter<'_> {
                 let range = self.start(callee)..self.end(callee);
                 match self.ast.expr(callee).kind {
                     ExprKind::Dot { operand, name, dot }
-                        if is_method(self.ast.text(self.source, name)) =>
+                        if methods::is_method(self.ast.text(self.source, name)) =>
                     {
                         let method = self.ast.text(self.source, name);
                         let begin = self.out.insert(&format!("__m_{method}__("), lparen);

@@ -2,71 +2,6 @@
 
 use std::borrow::Cow;
 
-/// Every method of starlark-go's strings, bytes, lists, dicts and sets, sorted.
-pub const METHODS: &[&str] = &[
-    "add",
-    "append",
-    "capitalize",
-    "clear",
-    "codepoint_ords",
-    "codepoints",
-    "count",
-    "difference",
-    "discard",
-    "elem_ords",
-    "elems",
-    "endswith",
-    "extend",
-    "find",
-    "format",
-    "get",
-    "index",
-    "insert",
-    "intersection",
-    "isalnum",
-    "isalpha",
-    "isdigit",
-    "islower",
-    "isspace",
-    "issubset",
-    "issuperset",
-    "istitle",
-    "isupper",
-    "items",
-    "join",
-    "keys",
-    "lower",
-    "lstrip",
-    "partition",
-    "pop",
-    "popitem",
-    "remove",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "rfind",
-    "rindex",
-    "rpartition",
-    "rsplit",
-    "rstrip",
-    "setdefault",
-    "split",
-    "splitlines",
-    "startswith",
-    "strip",
-    "symmetric_difference",
-    "title",
-    "union",
-    "update",
-    "upper",
-    "values",
-];
-
-/// Whether a name is one of [`METHODS`].
-pub(super) fn is_method(name: &str) -> bool {
-    METHODS.binary_search(&name).is_ok()
-}
-
 /// Whether the crate cannot read a name that starlark-go accepts.
 pub(super) fn needs_mangling(name: &str) -> bool {
     name == "assert" || !name.is_ascii()
@@ -117,11 +52,6 @@ fn decode(mut mangled: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_method_table_is_sorted() {
-        assert!(METHODS.is_sorted());
-    }
 
     #[test]
     fn mangled_names_are_identifiers_and_can_be_read_again() {

@@ -24,16 +24,14 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 
 /// `secret_settings(disable_scrub)`.
 fn secret_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut disable_scrub = false;
-    args.unpack(eval, &mut [("disable_scrub", &mut disable_scrub)])?;
+    let disable_scrub: bool = args.only(eval, "disable_scrub")?;
     Session::of(eval).declarations.borrow_mut().settings.scrub_secrets = !disable_scrub;
     Ok(Value::new_none())
 }
 
 /// `analytics_settings(enable)`.
 fn analytics_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut enable = false;
-    args.unpack(eval, &mut [("enable", &mut enable)])?;
+    let enable: bool = args.only(eval, "enable")?;
     Session::of(eval).declarations.borrow_mut().settings.analytics = if enable { 2 } else { 1 };
     Ok(Value::new_none())
 }
@@ -43,8 +41,7 @@ fn experimental_analytics_report<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
 ) -> Outcome<'v> {
-    let mut tags = StrDict::default();
-    args.unpack(eval, &mut [("tags", &mut tags)])?;
+    let tags: StrDict = args.only(eval, "tags")?;
     Ok(Value::new_none())
 }
 
@@ -87,15 +84,13 @@ fn experimental_metrics_settings<'v>(eval: &mut Evaluator<'v, '_, '_>, _: Args<'
 
 /// `enable_feature(msg)`.
 fn enable_feature<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut flag = String::new();
-    args.unpack(eval, &mut [("msg", &mut flag)])?;
+    let flag: String = args.only(eval, "msg")?;
     set_feature(eval, &flag, true)
 }
 
 /// `disable_feature(msg)`.
 fn disable_feature<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut flag = String::new();
-    args.unpack(eval, &mut [("msg", &mut flag)])?;
+    let flag: String = args.only(eval, "msg")?;
     set_feature(eval, &flag, false)
 }
 
@@ -118,8 +113,7 @@ fn set_feature<'v>(eval: &Evaluator<'v, '_, '_>, flag: &str, enabled: bool) -> O
 
 /// `set_team(team_id)`.
 fn set_team<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
-    let mut team_id = String::new();
-    args.unpack(eval, &mut [("team_id", &mut team_id)])?;
+    let team_id: String = args.only(eval, "team_id")?;
     if team_id.is_empty() {
         return Err(raise("team_id cannot be empty"));
     }
