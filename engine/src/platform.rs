@@ -135,12 +135,12 @@ pub fn own_program() -> io::Result<PathBuf> {
 
 /// The words for a signal that ended a process, as Go has them on this system.
 pub fn signal_text(signal: i32) -> String {
-    #[cfg(target_os = "linux")]
-    let words = linux::SIGNALS;
-    #[cfg(not(target_os = "linux"))]
-    let words = posix::SIGNALS;
-    let text = usize::try_from(signal).ok().and_then(|it| words.get(it.checked_sub(1)?));
-    text.map_or_else(|| format!("signal {signal}"), |it| (*it).to_owned())
+    // Each line is a signal, from 1 on: what it is called on Linux, and on the BSDs and macOS.
+    let mut lines = include_str!("platform/signals.txt").lines();
+    let line = usize::try_from(signal).ok().and_then(|it| lines.nth(it.checked_sub(1)?));
+    let words = line.and_then(|it| it.split_once(" | "));
+    let word = words.map(|(linux, bsd)| if cfg!(target_os = "linux") { linux } else { bsd });
+    word.map_or_else(|| format!("signal {signal}"), str::to_owned)
 }
 
 #[cfg(test)]

@@ -20,43 +20,9 @@ pub fn go_type(value: Value<'_>) -> String {
     if let Some(name) = own_go_type(value) {
         return name;
     }
-    match type_name(value) {
-        "string.elems" => "starlark.stringElems",
-        "string.codepoints" => "starlark.stringCodepoints",
-        "bytes.elems" => "starlark.bytesIterable",
-        "NoneType" => "starlark.NoneType",
-        "bool" => "starlark.Bool",
-        "int" => "starlark.Int",
-        "float" => "starlark.Float",
-        "string" => "starlark.String",
-        "bytes" => "starlark.Bytes",
-        "list" => "*starlark.List",
-        "tuple" => "starlark.Tuple",
-        "dict" => "*starlark.Dict",
-        "set" => "*starlark.Set",
-        "range" => "starlark.rangeValue",
-        "function" => "*starlark.Function",
-        "builtin_function_or_method" => "*starlark.Builtin",
-        "struct" => "*starlarkstruct.Struct",
-        "module" => "starkit.Module",
-        "blob" => "io.Blob",
-        "git.Repo" => "git.Repo",
-        "environ" => "*os.Environ",
-        "TriggerMode" => "tiltfile.triggerMode",
-        "port_forward" => "tiltfile.portForward",
-        "custom_build" => "*tiltfile.customBuild",
-        "Probe" => "probe.Probe",
-        "ExecAction" => "probe.ExecAction",
-        "HTTPGetAction" => "probe.HTTPGetAction",
-        "TCPSocketAction" => "probe.TCPSocketAction",
-        "live_update_sync_step" => "tiltfile.liveUpdateSyncStep",
-        "live_update_run_step" => "tiltfile.liveUpdateRunStep",
-        "live_update_fall_back_on_step" => "tiltfile.liveUpdateFallBackOnStep",
-        "live_update_restart_container_step" => "tiltfile.liveUpdateRestartContainerStep",
-        "live_update_initial_sync_step" => "tiltfile.liveUpdateInitialSyncStep",
-        other => other,
-    }
-    .to_owned()
+    let name = type_name(value);
+    let mut rows = include_str!("go_types.txt").lines().filter_map(|it| it.split_once(' '));
+    rows.find(|(own, _)| *own == name).map_or(name, |(_, go)| go).to_owned()
 }
 
 /// The text of a string or a blob.

@@ -6,42 +6,7 @@ use super::Uncacheable;
 ///
 /// Dates are among them even without `now`: they are written in the local time zone, and what is no date counts as
 /// the current time. `env` and `expandenv` are not, because Helm takes them away.
-const FUNCTIONS: &[&str] = &[
-    "ago",
-    "bcrypt",
-    "date",
-    "dateInZone",
-    "dateModify",
-    "date_in_zone",
-    "date_modify",
-    "durationRound",
-    "encryptAES",
-    "genCA",
-    "genCAWithKey",
-    "genPrivateKey",
-    "genSelfSignedCert",
-    "genSelfSignedCertWithKey",
-    "genSignedCert",
-    "genSignedCertWithKey",
-    "getHostByName",
-    "htmlDate",
-    "htmlDateInZone",
-    "htpasswd",
-    "lookup",
-    "mustDateModify",
-    "mustToDate",
-    "must_date_modify",
-    "now",
-    "randAlpha",
-    "randAlphaNum",
-    "randAscii",
-    "randBytes",
-    "randInt",
-    "randNumeric",
-    "shuffle",
-    "toDate",
-    "uuidv4",
-];
+const FUNCTIONS: &str = include_str!("impure.txt");
 
 /// Objects to a text with a template action that calls one of these functions.
 ///
@@ -102,7 +67,7 @@ fn words(action: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn is_impure(word: &[u8]) -> bool {
-    FUNCTIONS.iter().any(|it| it.as_bytes() == word)
+    FUNCTIONS.lines().any(|it| it.as_bytes() == word)
 }
 
 #[cfg(test)]

@@ -4,41 +4,6 @@ use std::{ffi::CStr, fs};
 
 use nix::{sys::prctl, unistd::Pid};
 
-/// What Go calls the signals from 1 on.
-pub(super) const SIGNALS: [&str; 31] = [
-    "hangup",
-    "interrupt",
-    "quit",
-    "illegal instruction",
-    "trace/breakpoint trap",
-    "aborted",
-    "bus error",
-    "floating point exception",
-    "killed",
-    "user defined signal 1",
-    "segmentation fault",
-    "user defined signal 2",
-    "broken pipe",
-    "alarm clock",
-    "terminated",
-    "stack fault",
-    "child exited",
-    "continued",
-    "stopped (signal)",
-    "stopped",
-    "stopped (tty input)",
-    "stopped (tty output)",
-    "urgent I/O condition",
-    "CPU time limit exceeded",
-    "file size limit exceeded",
-    "virtual timer expired",
-    "profiling timer expired",
-    "window changed",
-    "I/O possible",
-    "power failure",
-    "bad system call",
-];
-
 pub(super) fn adopt_orphans() {
     // Kernels have had this since 3.4; without it, guards are as good as the portable form.
     let _ = prctl::set_child_subreaper(true);

@@ -10,42 +10,6 @@ use std::{
 
 use nix::unistd::Pid;
 
-/// What Go calls the signals from 1 on, on the BSDs and macOS.
-#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has its own numbers"))]
-pub(super) const SIGNALS: [&str; 31] = [
-    "hangup",
-    "interrupt",
-    "quit",
-    "illegal instruction",
-    "trace/BPT trap",
-    "abort trap",
-    "EMT trap",
-    "floating point exception",
-    "killed",
-    "bus error",
-    "segmentation fault",
-    "bad system call",
-    "broken pipe",
-    "alarm clock",
-    "terminated",
-    "urgent I/O condition",
-    "suspended (signal)",
-    "suspended",
-    "continued",
-    "child exited",
-    "stopped (tty input)",
-    "stopped (tty output)",
-    "I/O possible",
-    "cputime limit exceeded",
-    "filesize limit exceeded",
-    "virtual timer expired",
-    "profiling timer expired",
-    "window size changes",
-    "information request",
-    "user defined signal 1",
-    "user defined signal 2",
-];
-
 /// One line of the process table.
 #[derive(Clone, Copy, Debug)]
 struct Row {

@@ -3,34 +3,11 @@
 use super::object::Object;
 
 /// The kinds that others need first; all other kinds come after them.
-const FIRST: [&str; 22] = [
-    "Namespace",
-    "ResourceQuota",
-    "StorageClass",
-    "CustomResourceDefinition",
-    "MutatingWebhookConfiguration",
-    "ServiceAccount",
-    "PodSecurityPolicy",
-    "Role",
-    "ClusterRole",
-    "RoleBinding",
-    "ClusterRoleBinding",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "ConfigMap",
-    "Secret",
-    "Service",
-    "LimitRange",
-    "PriorityClass",
-    "Deployment",
-    "StatefulSet",
-    "CronJob",
-    "PodDisruptionBudget",
-];
+const FIRST: &str = include_str!("order.txt");
 
 /// The place of a kind in the order of applying.
 pub fn kind_rank(kind: &str) -> usize {
-    FIRST.iter().position(|first| *first == kind).unwrap_or(FIRST.len())
+    FIRST.lines().position(|first| first == kind).unwrap_or(usize::MAX)
 }
 
 /// Sorts objects for applying; objects of one kind keep their order.
