@@ -17,7 +17,7 @@ pub type MethodFn =
     for<'v> fn(&mut Evaluator<'v, '_, '_>, &str, &Args<'v>) -> starlark::Result<Value<'v>>;
 
 /// A method with its receiver.
-#[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
 pub struct BoundNative {
     name: &'static str,
     /// The type of the receiver; without one it prints as a function.
@@ -39,12 +39,6 @@ impl BoundNative {
     #[must_use]
     pub fn of(self, type_name: &'static str) -> Self {
         Self { of: Some(type_name), ..self }
-    }
-}
-
-impl fmt::Debug for BoundNative {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -33,7 +33,7 @@ pub type Outcome<'v> = starlark::Result<Value<'v>>;
 pub type NativeFn = for<'v> fn(&mut Evaluator<'v, '_, '_>, Args<'v>) -> Outcome<'v>;
 
 /// A builtin function; [`native`] makes one.
-#[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
 pub struct Native {
     name: String,
     /// Whether it belongs to the API, whose calls can be recorded, and not to the language.
@@ -59,12 +59,6 @@ impl Native {
     /// The full name.
     pub fn name(&self) -> &str {
         &self.name
-    }
-}
-
-impl fmt::Debug for Native {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
@@ -109,7 +103,7 @@ pub(crate) type HelperFn =
     for<'v> fn(&mut Evaluator<'v, '_, '_>, &Arguments<'v, '_>) -> Outcome<'v>;
 
 /// A function that only rewritten source calls; it leaves no trace in tracebacks.
-#[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+#[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
 pub(crate) struct Helper {
     name: &'static str,
     #[allocative(skip)]
@@ -121,12 +115,6 @@ starlark_simple_value!(Helper);
 impl Helper {
     pub(crate) fn new(name: &'static str, function: HelperFn) -> Self {
         Self { name, function }
-    }
-}
-
-impl fmt::Debug for Helper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
     }
 }
 

@@ -1,154 +1,103 @@
 //! Decides which tokens exist and how error messages call them.
 
-/// A lexical token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are the tokens")]
-pub enum Token {
-    Illegal,
-    Eof,
-    Newline,
-    Indent,
-    Outdent,
-    Ident,
-    Int,
-    Float,
-    String,
-    Bytes,
-    Plus,
-    Minus,
-    Star,
-    Slash,
-    SlashSlash,
-    Percent,
-    Amp,
-    Pipe,
-    Circumflex,
-    LtLt,
-    GtGt,
-    Tilde,
-    Dot,
-    Comma,
-    Eq,
-    Semi,
-    Colon,
-    LParen,
-    RParen,
-    LBrack,
-    RBrack,
-    LBrace,
-    RBrace,
-    Lt,
-    Gt,
-    Ge,
-    Le,
-    Eql,
-    Neq,
-    PlusEq,
-    MinusEq,
-    StarEq,
-    SlashEq,
-    SlashSlashEq,
-    PercentEq,
-    AmpEq,
-    PipeEq,
-    CircumflexEq,
-    LtLtEq,
-    GtGtEq,
-    StarStar,
-    And,
-    Break,
-    Continue,
-    Def,
-    Elif,
-    Else,
-    For,
-    If,
-    In,
-    Lambda,
-    Load,
-    Not,
+macro_rules! tokens {
+    ($($(#[$doc:meta])* $token:ident $text:literal)*) => {
+        /// A lexical token.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the names are the tokens")]
+        pub enum Token {
+            $($(#[$doc])* $token,)*
+        }
+
+        impl Token {
+            const ALL: &[Self] = &[$(Self::$token),*];
+
+            /// The token's text, or its description if it has many texts.
+            pub fn text(self) -> &'static str {
+                match self {
+                    $(Self::$token => $text,)*
+                }
+            }
+        }
+    };
+}
+
+tokens! {
+    Illegal "illegal token"
+    Eof "end of file"
+    Newline "newline"
+    Indent "indent"
+    Outdent "outdent"
+    Ident "identifier"
+    Int "int literal"
+    Float "float literal"
+    String "string literal"
+    // The reference has no description for bytes literals.
+    Bytes ""
+    Plus "+"
+    Minus "-"
+    Star "*"
+    Slash "/"
+    SlashSlash "//"
+    Percent "%"
+    Amp "&"
+    Pipe "|"
+    Circumflex "^"
+    LtLt "<<"
+    GtGt ">>"
+    Tilde "~"
+    Dot "."
+    Comma ","
+    Eq "="
+    Semi ";"
+    Colon ":"
+    LParen "("
+    RParen ")"
+    LBrack "["
+    RBrack "]"
+    LBrace "{"
+    RBrace "}"
+    Lt "<"
+    Gt ">"
+    Ge ">="
+    Le "<="
+    Eql "=="
+    Neq "!="
+    PlusEq "+="
+    MinusEq "-="
+    StarEq "*="
+    SlashEq "/="
+    SlashSlashEq "//="
+    PercentEq "%="
+    AmpEq "&="
+    PipeEq "|="
+    CircumflexEq "^="
+    LtLtEq "<<="
+    GtGtEq ">>="
+    StarStar "**"
+    And "and"
+    Break "break"
+    Continue "continue"
+    Def "def"
+    Elif "elif"
+    Else "else"
+    For "for"
+    If "if"
+    In "in"
+    Lambda "lambda"
+    Load "load"
+    Not "not"
     /// `not in`, which the parser makes of two tokens.
-    NotIn,
-    Or,
-    Pass,
-    Return,
-    While,
+    NotIn "not in"
+    Or "or"
+    Pass "pass"
+    Return "return"
+    While "while"
 }
 
 impl Token {
-    /// The token's text, or its description if it has many texts.
-    pub fn text(self) -> &'static str {
-        match self {
-            Token::Illegal => "illegal token",
-            Token::Eof => "end of file",
-            Token::Newline => "newline",
-            Token::Indent => "indent",
-            Token::Outdent => "outdent",
-            Token::Ident => "identifier",
-            Token::Int => "int literal",
-            Token::Float => "float literal",
-            Token::String => "string literal",
-            // The reference has no description for bytes literals.
-            Token::Bytes => "",
-            Token::Plus => "+",
-            Token::Minus => "-",
-            Token::Star => "*",
-            Token::Slash => "/",
-            Token::SlashSlash => "//",
-            Token::Percent => "%",
-            Token::Amp => "&",
-            Token::Pipe => "|",
-            Token::Circumflex => "^",
-            Token::LtLt => "<<",
-            Token::GtGt => ">>",
-            Token::Tilde => "~",
-            Token::Dot => ".",
-            Token::Comma => ",",
-            Token::Eq => "=",
-            Token::Semi => ";",
-            Token::Colon => ":",
-            Token::LParen => "(",
-            Token::RParen => ")",
-            Token::LBrack => "[",
-            Token::RBrack => "]",
-            Token::LBrace => "{",
-            Token::RBrace => "}",
-            Token::Lt => "<",
-            Token::Gt => ">",
-            Token::Ge => ">=",
-            Token::Le => "<=",
-            Token::Eql => "==",
-            Token::Neq => "!=",
-            Token::PlusEq => "+=",
-            Token::MinusEq => "-=",
-            Token::StarEq => "*=",
-            Token::SlashEq => "/=",
-            Token::SlashSlashEq => "//=",
-            Token::PercentEq => "%=",
-            Token::AmpEq => "&=",
-            Token::PipeEq => "|=",
-            Token::CircumflexEq => "^=",
-            Token::LtLtEq => "<<=",
-            Token::GtGtEq => ">>=",
-            Token::StarStar => "**",
-            Token::And => "and",
-            Token::Break => "break",
-            Token::Continue => "continue",
-            Token::Def => "def",
-            Token::Elif => "elif",
-            Token::Else => "else",
-            Token::For => "for",
-            Token::If => "if",
-            Token::In => "in",
-            Token::Lambda => "lambda",
-            Token::Load => "load",
-            Token::Not => "not",
-            Token::NotIn => "not in",
-            Token::Or => "or",
-            Token::Pass => "pass",
-            Token::Return => "return",
-            Token::While => "while",
-        }
+    fn of_text(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|it| it.text() == text)
     }
 
     /// The token as error messages show it: punctuation is quoted.
@@ -162,20 +111,8 @@ impl Token {
 
     /// The binary operator of an augmented assignment.
     pub fn augmented(self) -> Option<Token> {
-        Some(match self {
-            Token::PlusEq => Token::Plus,
-            Token::MinusEq => Token::Minus,
-            Token::StarEq => Token::Star,
-            Token::SlashEq => Token::Slash,
-            Token::SlashSlashEq => Token::SlashSlash,
-            Token::PercentEq => Token::Percent,
-            Token::AmpEq => Token::Amp,
-            Token::PipeEq => Token::Pipe,
-            Token::CircumflexEq => Token::Circumflex,
-            Token::LtLtEq => Token::LtLt,
-            Token::GtGtEq => Token::GtGt,
-            _ => return None,
-        })
+        let is_augmented = (Token::PlusEq as u8..=Token::GtGtEq as u8).contains(&(self as u8));
+        Token::of_text(self.text().strip_suffix('=').filter(|_| is_augmented)?)
     }
 
     /// The level of a binary operator, 0 binding least.
@@ -205,28 +142,12 @@ impl Token {
 
     /// The keyword, or the reserved and therefore illegal word, that `word` is.
     pub fn keyword(word: &str) -> Option<Token> {
-        Some(match word {
-            "and" => Token::And,
-            "break" => Token::Break,
-            "continue" => Token::Continue,
-            "def" => Token::Def,
-            "elif" => Token::Elif,
-            "else" => Token::Else,
-            "for" => Token::For,
-            "if" => Token::If,
-            "in" => Token::In,
-            "lambda" => Token::Lambda,
-            "load" => Token::Load,
-            "not" => Token::Not,
-            "or" => Token::Or,
-            "pass" => Token::Pass,
-            "return" => Token::Return,
-            "while" => Token::While,
+        match word {
             "as" | "async" | "await" | "class" | "del" | "except" | "finally" | "from"
             | "global" | "import" | "is" | "nonlocal" | "raise" | "try" | "with" | "yield" => {
-                Token::Illegal
+                Some(Token::Illegal)
             }
-            _ => return None,
-        })
+            _ => Token::of_text(word).filter(|it| *it as u8 >= Token::And as u8),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The subcharts of a chart that are local folders.
 
 use engine_formats::{
-    golang::{os_error::PathError, path},
+    golang::{json, os_error::PathError, path},
     yaml,
 };
 use serde_json::Value;
@@ -91,15 +91,7 @@ fn repository(dependency: &Value) -> Result<Option<String>, RequirementsError> {
 }
 
 fn mismatch(found: &Value, target: &'static str) -> RequirementsError {
-    let kind = match found {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    RequirementsError::Mismatch { kind, target }
+    RequirementsError::Mismatch { kind: json::kind(found), target }
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ fn experimental_analytics_report<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
 ) -> Outcome<'v> {
-    let tags: StrDict = args.only(eval, "tags")?;
+    let _: StrDict = args.only(eval, "tags")?;
     Ok(Value::new_none())
 }
 

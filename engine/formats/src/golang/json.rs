@@ -32,6 +32,18 @@ pub enum Json {
     Object(IndexMap<String, Json>),
 }
 
+/// What Go's messages call the type of a value.
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 /// Why a text is not the JSON that was expected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum JsonError {

@@ -131,7 +131,7 @@ impl Meta {
                 Value::Null => {}
                 other => {
                     mistake.get_or_insert_with(|| {
-                        format!("{} into Go struct field .{name}", json_kind(other))
+                        format!("{} into Go struct field .{name}", json::kind(other))
                     });
                 }
             }
@@ -165,7 +165,7 @@ impl ParseError {
 
 fn not_a_struct(document: &Value) -> ParseError {
     let target = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
-    unreadable(&format!("{} into Go value of type {target}", json_kind(document)))
+    unreadable(&format!("{} into Go value of type {target}", json::kind(document)))
 }
 
 fn unreadable(problem: &str) -> ParseError {
@@ -207,15 +207,4 @@ fn name_of(document: &Value) -> &str {
         .and_then(|metadata| metadata.get("name"))
         .and_then(Value::as_str)
         .unwrap_or_default()
-}
-
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }

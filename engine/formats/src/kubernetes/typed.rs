@@ -14,6 +14,7 @@ use super::numbers::{go_text, normalize, normalize_number, parse_integer};
 use super::quantity;
 use super::schema::{Field, Shape, Struct, TypeId};
 use super::time::{self, Precision};
+use crate::golang::json;
 
 /// Nesting beyond this is refused; no real manifest comes near, and the stack stays small.
 const MAX_DEPTH: usize = 1_000;
@@ -193,7 +194,7 @@ impl Decoder {
                     self.mistake(format!("number {}", go_text(text)), "uint8");
                 }
                 Value::Number(_) | Value::Null => {}
-                other => self.mistake(json_kind(other).to_owned(), "uint8"),
+                other => self.mistake(json::kind(other).to_owned(), "uint8"),
             }
             bytes.push(number.unwrap_or(0));
         }
@@ -332,7 +333,7 @@ impl Decoder {
                     ),
                 }
             }
-            other => self.problem(true, DecodeError::new(json_kind(other).to_owned(), "int32")),
+            other => self.problem(true, DecodeError::new(json::kind(other).to_owned(), "int32")),
         }
     }
 
@@ -344,7 +345,7 @@ impl Decoder {
                 Ok(time) => *value = time.map_or(Value::Null, Value::String),
                 Err(error) => self.problem(true, DecodeError::Other(error.to_string())),
             },
-            other => self.problem(true, DecodeError::new(json_kind(other).to_owned(), "string")),
+            other => self.problem(true, DecodeError::new(json::kind(other).to_owned(), "string")),
         }
         false
     }
@@ -362,7 +363,7 @@ impl Decoder {
     /// Null leaves a Go value as it was; anything else here is a mistake.
     fn expect_null(&mut self, ty: TypeId, value: &Value) {
         if !value.is_null() {
-            self.mistake(json_kind(value).to_owned(), ty.get().name);
+            self.mistake(json::kind(value).to_owned(), ty.get().name);
         }
     }
 
@@ -387,17 +388,6 @@ fn step(order: FieldOrder, position: usize, key: &str) -> Step {
     match order {
         FieldOrder::Sorted => Step::Key(key.to_owned()),
         FieldOrder::Written => Step::Index(position),
-    }
-}
-
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 
