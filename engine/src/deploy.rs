@@ -153,11 +153,7 @@ pub async fn service(
     report: impl Fn(UpdateReport),
 ) -> Result<(), Arc<UpdateError>> {
     let log = request.log.clone();
-    let updated = build_and_deploy(request, tools, report).await;
-    if let Err(error) = &updated {
-        say_failed(&log, error);
-    }
-    updated
+    build_and_deploy(request, tools, report).await.inspect_err(|error| say_failed(&log, error))
 }
 
 /// Ends the log of an update that failed.
@@ -197,13 +193,7 @@ async fn build_and_deploy(
     let error = result.as_ref().err().cloned();
     report(UpdateReport::Applied { started, result });
     drop(step);
-    match error {
-        Some(error) => Err(error),
-        None => {
-            pipeline.finish();
-            Ok(())
-        }
-    }
+    pipeline.end(error)
 }
 
 async fn bring_up(

@@ -317,13 +317,11 @@ fn default_registry<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Out
         return Err(raise("default registry already defined"));
     }
     let RegistryArgs { host, host_from_cluster, single_name } = RegistryArgs::unpack(eval, &args)?;
-    let registry = Registry {
-        host: host.clone(),
-        host_from_container_runtime: host_from_cluster.clone(),
-        single_name: single_name.clone(),
-    };
-    registry.validate().map_err(|why| raise(format!("validating defaultRegistry: {why}")))?;
-    session.declarations.borrow_mut().images.registry =
-        Some(RegistryHosting { host, host_from_container_runtime: host_from_cluster, single_name });
+    let hosting =
+        RegistryHosting { host, host_from_container_runtime: host_from_cluster, single_name };
+    Registry::from(&hosting)
+        .validate()
+        .map_err(|why| raise(format!("validating defaultRegistry: {why}")))?;
+    session.declarations.borrow_mut().images.registry = Some(hosting);
     Ok(Value::new_none())
 }

@@ -4,10 +4,7 @@ use builtins_language::{
     AllocTuple, Args, BuiltinsExt, EvalResult, Evaluator, GlobalsBuilder, Outcome, Value,
     ValueLike, decode_utf8, raise,
 };
-use engine_formats::kubernetes::{
-    self, Object,
-    selector::{ObjectSelector, SelectorSpec},
-};
+use engine_formats::kubernetes::{self, Object, selector::ObjectSelector};
 
 use super::{
     blob::Blob,
@@ -17,6 +14,7 @@ use crate::{
     diagnostic::{Advice, raise_advised},
     session::Session,
 };
+use engine_model::ObjectSelectorSpec;
 
 mod custom_deploy;
 mod kind;
@@ -93,16 +91,16 @@ fn objects_of(session: &Session, values: &[Value<'_>]) -> EvalResult<Vec<Object>
 /// Splits objects into those that match and the rest.
 fn filter_yaml<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     let (mut yaml, mut labels, mut spec) =
-        (Value::new_none(), StrDict::default(), SelectorSpec::default());
+        (Value::new_none(), StrDict::default(), ObjectSelectorSpec::default());
     args.unpack(
         eval,
         &mut [
             ("yaml", &mut yaml),
             ("labels?", &mut labels),
-            ("name?", &mut spec.name),
-            ("namespace?", &mut spec.namespace),
-            ("kind?", &mut spec.kind),
-            ("api_version?", &mut spec.api_version),
+            ("name?", &mut spec.name_regexp),
+            ("namespace?", &mut spec.namespace_regexp),
+            ("kind?", &mut spec.kind_regexp),
+            ("api_version?", &mut spec.api_version_regexp),
         ],
     )?;
     let session = Session::of(eval);

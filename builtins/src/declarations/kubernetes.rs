@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use engine_formats::{
     docker::reference::Reference,
-    kubernetes::{
-        Object, ObjectAddress,
-        locator::ImageLocator,
-        selector::{ObjectSelector, SelectorSpec},
-    },
+    kubernetes::{Object, locator::ImageLocator, selector::ObjectSelector},
 };
-use engine_model::{Cmd, Forward, IgnoreDef, Link, PodReadiness};
+use engine_model::{
+    Cmd, Forward, IgnoreDef, Link, ObjectSelectorSpec, PodReadiness, pod::ObjectKey,
+};
 
 use crate::{
     api::{KubeContext, trigger_mode::TriggerModeArg},
@@ -23,7 +21,7 @@ pub struct Kubernetes {
     /// All objects, in order of declaration.
     pub objects: Vec<Object>,
     /// Where each object was first declared, to name it when it is declared again.
-    declared_at: HashMap<ObjectAddress, String>,
+    declared_at: HashMap<ObjectKey, String>,
     /// `k8s_resource` calls, in order.
     pub options: Vec<ResourceOptions>,
     /// What is known about kinds of objects.
@@ -42,10 +40,10 @@ pub struct Kubernetes {
 impl Default for Kubernetes {
     fn default() -> Self {
         let kind = |kind: &str, readiness| KindInfo {
-            selector: ObjectSelector::partial(&SelectorSpec {
-                api_version: "batch/v1".to_owned(),
-                kind: kind.to_owned(),
-                ..SelectorSpec::default()
+            selector: ObjectSelector::partial(&ObjectSelectorSpec {
+                api_version_regexp: "batch/v1".to_owned(),
+                kind_regexp: kind.to_owned(),
+                ..ObjectSelectorSpec::default()
             })
             .expect("these are valid expressions"),
             locators: Vec::new(),
@@ -107,13 +105,13 @@ impl Kubernetes {
 /// An object was declared twice.
 #[derive(Debug)]
 pub struct DuplicateObject {
-    address: ObjectAddress,
+    address: ObjectKey,
     declared_at: String,
 }
 
 impl std::fmt::Display for DuplicateObject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ObjectAddress { name, namespace, kind, .. } = &self.address;
+        let ObjectKey { name, namespace, kind, .. } = &self.address;
         write!(f, "Duplicate YAML: {kind} {name}")?;
         if !namespace.is_empty() {
             write!(f, " (Namespace: {namespace})")?;

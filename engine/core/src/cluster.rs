@@ -4,7 +4,7 @@
 //! nothing is written anywhere else; a cluster that was made again under the same context is taken by the next load.
 
 pub use engine_model::names::KUBERNETES;
-use engine_model::{DeployTarget, Kind, ObjectId};
+use engine_model::{DeployTarget, Kind, LocalRegistry, ObjectId};
 
 use crate::{
     effect::{LineKind, LogLine},
@@ -60,20 +60,7 @@ pub struct Connection {
     /// The architecture of its nodes.
     pub arch: String,
     /// The registry that it brings along.
-    pub registry: Option<ClusterRegistry>,
-}
-
-/// The registry of a cluster, as the cluster tells of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterRegistry {
-    /// As seen from this machine.
-    pub host: String,
-    /// As seen from pods; may be empty.
-    pub host_from_cluster_network: String,
-    /// As seen from what runs containers; may be empty.
-    pub host_from_container_runtime: String,
-    /// Where people read more about it; may be empty.
-    pub help: String,
+    pub registry: Option<LocalRegistry>,
 }
 
 /// Something that happened to the cluster.

@@ -89,7 +89,7 @@ impl KubeConfig {
         let mut merged = Self::default();
         let mut problems = Vec::new();
         for path in paths.iter().filter(|path| !path.is_empty()) {
-            match types::File::read(path, files) {
+            match types::read(path, files) {
                 Ok(Some(file)) => merged.merge(file, path),
                 Ok(None) => {}
                 Err(why) => {
@@ -114,7 +114,7 @@ impl KubeConfig {
         }
     }
 
-    fn merge(&mut self, file: types::File, origin: &str) {
+    fn merge(&mut self, file: Self, origin: &str) {
         if self.current_context.is_empty() {
             self.current_context = file.current_context;
         }

@@ -27,7 +27,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use object::{DEFAULT_NAMESPACE, GroupVersion, Object, ObjectAddress};
+pub use object::{DEFAULT_NAMESPACE, GroupVersion, Object};
 pub use order::kind_rank;
 pub use parse::{Notation, ParseError, parse_document};
 pub use stream::{parse, to_yaml};

@@ -50,8 +50,8 @@ pub use names::{ImageName, LiveUpdateName, ResourceName};
 pub use object::{Kind, ObjectId};
 pub use path::FilePath;
 pub use settings::{
-    CiSettings, DockerPruneSettings, Hashes, IgnorePatterns, RegistryHosting, TelemetrySettings,
-    UpdateSettings, VersionSettings, WatchSettings,
+    CiSettings, DockerPruneSettings, Hashes, IgnorePatterns, LocalRegistry, RegistryHosting,
+    TelemetrySettings, UpdateSettings, VersionSettings, WatchSettings,
 };
 pub use spec::{Spec, SpecChange, WatchTarget};
 pub use target::TargetId;
@@ -69,6 +69,7 @@ serde_json::derived_to_json!(
     KubernetesTarget,
     LabelSelector,
     LiveUpdateSpec,
+    LocalRegistry,
     Manifest,
     OverrideArgs,
     OverrideCommand,

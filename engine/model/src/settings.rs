@@ -1,6 +1,8 @@
 //! What a Tiltfile says about the engine itself.
 
-use serde::Serialize;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{Cmd, GoDuration, Nanoseconds};
 
@@ -124,6 +126,31 @@ pub struct RegistryHosting {
     /// One repository for all images.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub single_name: String,
+}
+
+/// The registry of a cluster, as the cluster tells of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LocalRegistry {
+    /// As seen from this machine.
+    pub host: String,
+    /// As seen from pods.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub host_from_cluster_network: String,
+    /// As seen from what runs containers.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub host_from_container_runtime: String,
+    /// Where people read more about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub help: String,
+}
+
+/// As Tilt prints it.
+impl fmt::Display for LocalRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, host_from_cluster_network, host_from_container_runtime, help } = self;
+        write!(f, "&{{{host} {host_from_cluster_network} {host_from_container_runtime} {help} }}")
+    }
 }
 
 /// Digests of the evaluated files.

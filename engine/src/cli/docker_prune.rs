@@ -77,11 +77,7 @@ async fn registry(evaluated: &Evaluated) -> Option<Registry> {
         registry::discover(&cluster, known.product, &logs.writer("", "")).await
     };
     match found.await {
-        Some(found) => Some(found.registry()),
-        None => evaluated.load.default_registry.as_ref().map(|it| Registry {
-            host: it.host.clone(),
-            host_from_container_runtime: it.host_from_container_runtime.clone(),
-            single_name: it.single_name.clone(),
-        }),
+        Some(found) => Some(Registry::from(&found)),
+        None => evaluated.load.default_registry.as_ref().map(Registry::from),
     }
 }

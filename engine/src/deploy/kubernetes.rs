@@ -69,10 +69,7 @@ pub async fn update(
 ) -> Result<(), Arc<UpdateError>> {
     let log = request.log.clone();
     let updated = build_and_deploy(request, tools, report).await;
-    if let Err(error) = &updated {
-        super::say_failed(&log, error);
-    }
-    updated
+    updated.inspect_err(|error| super::say_failed(&log, error))
 }
 
 async fn build_and_deploy(
@@ -118,13 +115,7 @@ async fn build_and_deploy(
     let error = result.as_ref().err().cloned();
     report(UpdateReport::Deployed { started, result });
     drop(step);
-    match error {
-        Some(error) => Err(error),
-        None => {
-            pipeline.finish();
-            Ok(())
-        }
-    }
+    pipeline.end(error)
 }
 
 /// Deletes what is about to be applied, so that it starts anew. What cannot be deleted is told.

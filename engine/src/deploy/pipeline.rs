@@ -61,8 +61,11 @@ impl Pipeline {
         Step { pipeline: Arc::clone(self), at, started: Instant::now(), mark }
     }
 
-    /// Says how long everything took; only after success.
-    pub fn finish(&self) {
+    /// Ends the update as its last step did. Of one that went well it says how long everything took.
+    pub fn end<E>(&self, error: Option<E>) -> Result<(), E> {
+        if let Some(error) = error {
+            return Err(error);
+        }
         let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         for (at, step) in steps.iter().enumerate() {
             let (n, seconds) = (at + 1, step.took.as_secs_f64());
@@ -71,6 +74,7 @@ impl Pipeline {
         let seconds = self.started.elapsed().as_secs_f64();
         self.log.info(&format!("{INDENT}DONE IN: {seconds:.2}s "));
         self.log.info("");
+        Ok(())
     }
 }
 

@@ -1,55 +1,15 @@
 //! Finds the registry that a development cluster brings along, in the ways that such clusters tell of one.
 
-use std::fmt;
-
 use engine_formats::{
     docker::registry::{Registry, RegistryError},
     kube_config::Product,
     yaml,
 };
 use engine_kubernetes::{Cluster, ObjectKey};
-use serde::{Deserialize, Serialize};
+use engine_model::LocalRegistry;
 use serde_json::Value;
 
 use crate::logs::LogWriter;
-
-/// The registry of a cluster, as the cluster tells of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct LocalRegistry {
-    /// As seen from this machine.
-    pub host: String,
-    /// As seen from pods.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub host_from_cluster_network: String,
-    /// As seen from what runs containers.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub host_from_container_runtime: String,
-    /// Where people read more about it.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub help: String,
-}
-
-serde_json::derived_to_json!(LocalRegistry);
-
-impl LocalRegistry {
-    /// The registry as images are named for it.
-    pub fn registry(&self) -> Registry {
-        Registry {
-            host: self.host.clone(),
-            host_from_container_runtime: self.host_from_container_runtime.clone(),
-            single_name: String::new(),
-        }
-    }
-}
-
-/// As Tilt prints it.
-impl fmt::Display for LocalRegistry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, host_from_cluster_network, host_from_container_runtime, help } = self;
-        write!(f, "&{{{host} {host_from_cluster_network} {host_from_container_runtime} {help} }}")
-    }
-}
 
 /// What is wrong with the config map that names a registry.
 #[derive(Debug, thiserror::Error)]
@@ -132,7 +92,7 @@ fn of_config_map(map: Option<&Value>) -> Result<(Option<LocalRegistry>, String),
     let value = yaml::decode_v2(text.as_bytes())?;
     let found: LocalRegistry = serde_json::from_value(value)?;
     let help = found.help.clone();
-    let is_usable = !found.host.is_empty() && found.registry().validate().is_ok();
+    let is_usable = !found.host.is_empty() && Registry::from(&found).validate().is_ok();
     Ok((is_usable.then_some(found), help))
 }
 
@@ -152,7 +112,7 @@ fn of_nodes(nodes: &[Value]) -> Result<Option<LocalRegistry>, RegistryError> {
         (None, Some(host)) => LocalRegistry { host, ..LocalRegistry::default() },
         (None, None) => return Ok(None),
     };
-    found.registry().validate()?;
+    Registry::from(&found).validate()?;
     Ok(Some(found))
 }
 
@@ -213,7 +173,7 @@ mod tests {
         )
         .unwrap();
         let found = found.unwrap();
-        assert_eq!(found.registry().host_from_container_runtime, "registry:5000");
+        assert_eq!(Registry::from(&found).host_from_container_runtime, "registry:5000");
         assert_eq!(help, "https://h");
         assert_eq!(found.to_string(), "&{localhost:5000 r:5000 registry:5000 https://h }");
         assert_eq!(hosting("help: https://h").unwrap(), (None, "https://h".to_owned()));

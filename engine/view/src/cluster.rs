@@ -1,9 +1,6 @@
 //! The cluster that Kubernetes resources are in.
 
-use engine_core::{
-    World,
-    cluster::{ClusterRegistry, Connection},
-};
+use engine_core::{World, cluster::Connection};
 use serde_json::{Value, json};
 
 use crate::time;
@@ -35,28 +32,15 @@ fn connected(connection: &Connection, at: &str) -> Value {
         }},
     });
     if let Some(it) = &connection.registry {
-        status["registry"] = registry(it);
+        status["registry"] = json!(it);
     }
     status
-}
-
-fn registry(registry: &ClusterRegistry) -> Value {
-    let mut shown = json!({"host": registry.host});
-    for (name, text) in [
-        ("hostFromClusterNetwork", &registry.host_from_cluster_network),
-        ("hostFromContainerRuntime", &registry.host_from_container_runtime),
-        ("help", &registry.help),
-    ] {
-        if !text.is_empty() {
-            shown[name] = json!(text);
-        }
-    }
-    shown
 }
 
 #[cfg(test)]
 mod tests {
     use engine_core::{Event, Time, cluster::ClusterEvent};
+    use engine_model::LocalRegistry;
 
     use super::*;
 
@@ -74,7 +58,7 @@ mod tests {
              cluster:\\n\\tno route\"}"
         );
         let host = "localhost:5000".to_owned();
-        let registry = Some(ClusterRegistry { host, ..ClusterRegistry::default() });
+        let registry = Some(LocalRegistry { host, ..LocalRegistry::default() });
         let connection = Connection { arch: "amd64".to_owned(), registry, ..Connection::default() };
         let connected = after(ClusterEvent::Connected(Box::new(connection)));
         assert_eq!(

@@ -5,14 +5,12 @@ use builtins_language::{
 };
 use engine_formats::{
     golang::quote::quote,
-    kubernetes::{
-        locator::{ImageLocator, ImageObject},
-        selector::{ObjectSelector, SelectorSpec},
-    },
+    kubernetes::{locator::ImageLocator, selector::ObjectSelector},
 };
 
 use super::{super::coerce::one_or_sequence, resource::ReadinessArg};
 use crate::{declarations::kubernetes::KindInfo, session::Session};
+use engine_model::{ImageObject, ObjectSelectorSpec};
 
 /// JSON paths that lead to strings.
 #[derive(Clone, Debug, Default)]
@@ -81,15 +79,15 @@ pub(super) fn k8s_kind<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> 
     if args.positional.len() > 1 {
         return Err(args.error(format!("got {} arguments, want at most 1", args.positional.len())));
     }
-    let mut spec = SelectorSpec::default();
+    let mut spec = ObjectSelectorSpec::default();
     let (mut paths, mut object, mut readiness) =
         (PathsArg::default(), ImageObjectArg::default(), ReadinessArg::default());
     args.unpack(
         eval,
         &mut [
-            ("kind", &mut spec.kind),
+            ("kind", &mut spec.kind_regexp),
             ("image_json_path?", &mut paths),
-            ("api_version?", &mut spec.api_version),
+            ("api_version?", &mut spec.api_version_regexp),
             ("image_object?", &mut object),
             ("pod_readiness?", &mut readiness),
         ],
@@ -112,18 +110,21 @@ pub(super) fn k8s_image_json_path<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: Args<'v>,
 ) -> Outcome<'v> {
-    let (mut paths, mut spec) = (PathsArg::default(), SelectorSpec::default());
+    let (mut paths, mut spec) = (PathsArg::default(), ObjectSelectorSpec::default());
     args.unpack(
         eval,
         &mut [
             ("paths", &mut paths),
-            ("api_version?", &mut spec.api_version),
-            ("kind?", &mut spec.kind),
-            ("name?", &mut spec.name),
-            ("namespace?", &mut spec.namespace),
+            ("api_version?", &mut spec.api_version_regexp),
+            ("kind?", &mut spec.kind_regexp),
+            ("name?", &mut spec.name_regexp),
+            ("namespace?", &mut spec.namespace_regexp),
         ],
     )?;
-    if spec.kind.is_empty() && spec.name.is_empty() && spec.namespace.is_empty() {
+    if spec.kind_regexp.is_empty()
+        && spec.name_regexp.is_empty()
+        && spec.namespace_regexp.is_empty()
+    {
         return Err(raise("at least one of kind, name, or namespace must be specified"));
     }
     let selector = ObjectSelector::partial(&spec).map_err(|why| raise(why.to_string()))?;

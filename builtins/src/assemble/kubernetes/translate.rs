@@ -9,9 +9,8 @@ use engine_formats::{
 };
 use engine_model::{
     ApplyCmd, Cmd, DeployTarget, DiscoveryTemplate, Forward, IgnoreDef,
-    ImageLocator as LocatorSpec, ImageObject, KubernetesTarget, LabelSelector, Manifest,
-    ObjectSelectorSpec, PodLogStreamTemplate, PodReadiness, PortForwardTemplate, RestartOn,
-    TriggerMode,
+    ImageLocator as LocatorSpec, KubernetesTarget, LabelSelector, Manifest, PodLogStreamTemplate,
+    PodReadiness, PortForwardTemplate, RestartOn, TriggerMode,
 };
 
 use super::{
@@ -190,21 +189,10 @@ impl Translator<'_> {
         let locators = self.declarations.kubernetes.kinds.iter().flat_map(|it| &it.locators);
         locators
             .filter(|locator| objects.iter().any(|it| locator.selector.matches(it)))
-            .map(|locator| {
-                let spec = locator.selector.spec();
-                LocatorSpec {
-                    object_selector: ObjectSelectorSpec {
-                        api_version_regexp: spec.api_version.clone(),
-                        kind_regexp: spec.kind.clone(),
-                        name_regexp: spec.name.clone(),
-                        namespace_regexp: spec.namespace.clone(),
-                    },
-                    path: locator.path().to_owned(),
-                    object: locator.object().map(|it| ImageObject {
-                        repo_field: it.repo_field.clone(),
-                        tag_field: it.tag_field.clone(),
-                    }),
-                }
+            .map(|locator| LocatorSpec {
+                object_selector: locator.selector.spec().clone(),
+                path: locator.path().to_owned(),
+                object: locator.object().cloned(),
             })
             .collect()
     }

@@ -1,5 +1,7 @@
 //! Decides under which name an image goes to a registry, and whether a registry can be used.
 
+use engine_model::{LocalRegistry, RegistryHosting};
+
 use super::reference::{Reference, ReferenceError};
 use super::selector::RefSelector;
 use crate::golang::quote::quote;
@@ -37,6 +39,26 @@ fn aggregate(messages: &[String]) -> String {
     match messages {
         [only] => only.clone(),
         several => format!("[{}]", several.join(", ")),
+    }
+}
+
+impl From<&LocalRegistry> for Registry {
+    fn from(local: &LocalRegistry) -> Self {
+        Self {
+            host: local.host.clone(),
+            host_from_container_runtime: local.host_from_container_runtime.clone(),
+            single_name: String::new(),
+        }
+    }
+}
+
+impl From<&RegistryHosting> for Registry {
+    fn from(declared: &RegistryHosting) -> Self {
+        Self {
+            host: declared.host.clone(),
+            host_from_container_runtime: declared.host_from_container_runtime.clone(),
+            single_name: declared.single_name.clone(),
+        }
     }
 }
 

@@ -6,9 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::read_file;
+use super::{KubeConfig, read_file};
 use crate::{Files, golang::os_error::PathError, yaml};
 
 /// How deep fields of a kubeconfig nest, at most; what is deeper belongs to extensions.
@@ -176,43 +176,32 @@ struct Named {
     user: User,
 }
 
-/// One kubeconfig file.
-pub(super) struct File {
-    pub(super) current_context: String,
-    pub(super) preferences: Preferences,
-    pub(super) clusters: IndexMap<String, Cluster>,
-    pub(super) contexts: IndexMap<String, Context>,
-    pub(super) users: IndexMap<String, User>,
-}
-
-impl File {
-    /// Reads a file; `None` if it does not exist.
-    pub(super) fn read(path: &str, files: &impl Files) -> Result<Option<Self>, String> {
-        let bytes = match files.read(Path::new(path)) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                let op = if error.kind() == io::ErrorKind::IsADirectory { "read" } else { "open" };
-                return Err(PathError::new(op, path, &error).to_string());
-            }
-        };
-        let raw = if bytes.is_empty() {
-            RawFile::default()
-        } else {
-            let mut value = yaml::decode_v2(&*String::from_utf8_lossy(&bytes))
-                .map_err(|error| error.to_string())?;
-            drop_nulls(&mut value, FIELD_DEPTH);
-            serde_json::from_value(value).map_err(|error| error.to_string())?
-        };
-        raw.check_version()?;
-        Ok(Some(Self {
-            current_context: raw.current_context,
-            preferences: raw.preferences,
-            clusters: by_name(raw.clusters, |named| named.cluster)?,
-            contexts: by_name(raw.contexts, |named| named.context)?,
-            users: by_name(raw.users, |named| named.user.with_defaults())?,
-        }))
-    }
+/// What one file says; `None` if it does not exist.
+pub(super) fn read(path: &str, files: &impl Files) -> Result<Option<KubeConfig>, String> {
+    let bytes = match files.read(Path::new(path)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            let op = if error.kind() == io::ErrorKind::IsADirectory { "read" } else { "open" };
+            return Err(PathError::new(op, path, &error).to_string());
+        }
+    };
+    let raw = if bytes.is_empty() {
+        RawFile::default()
+    } else {
+        let mut value = yaml::decode_v2(&*String::from_utf8_lossy(&bytes))
+            .map_err(|error| error.to_string())?;
+        drop_nulls(&mut value, FIELD_DEPTH);
+        serde_json::from_value(value).map_err(|error| error.to_string())?
+    };
+    raw.check_version()?;
+    Ok(Some(KubeConfig {
+        current_context: raw.current_context,
+        preferences: raw.preferences,
+        clusters: by_name(raw.clusters, |named| named.cluster)?,
+        contexts: by_name(raw.contexts, |named| named.context)?,
+        users: by_name(raw.users, |named| named.user.with_defaults())?,
+    }))
 }
 
 impl RawFile {
@@ -299,37 +288,7 @@ impl User {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Pinned<'a> {
-    #[serde(rename = "apiVersion")]
-    api_version: &'a str,
-    clusters: Vec<NamedCluster<'a>>,
-    contexts: [NamedContext<'a>; 1],
-    current_context: &'a str,
-    kind: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    preferences: Option<&'a Preferences>,
-    users: Vec<NamedUser<'a>>,
-}
-
-#[derive(Serialize)]
-struct NamedCluster<'a> {
-    cluster: &'a Cluster,
-    name: &'a str,
-}
-
-#[derive(Serialize)]
-struct NamedContext<'a> {
-    context: &'a Context,
-    name: &'a str,
-}
-
-#[derive(Serialize)]
-struct NamedUser<'a> {
-    name: &'a str,
-    user: &'a User,
-}
+serde_json::derived_to_json!(Cluster, Context, Preferences, User);
 
 /// A configuration with a single context.
 pub(super) fn pinned(
@@ -338,17 +297,18 @@ pub(super) fn pinned(
     user: Option<(&str, &User)>,
     preferences: &Preferences,
 ) -> Value {
-    let pinned = Pinned {
-        api_version: "v1",
-        clusters: cluster
-            .into_iter()
-            .map(|(name, cluster)| NamedCluster { cluster, name })
-            .collect(),
-        contexts: [NamedContext { context: context.1, name: context.0 }],
-        current_context: context.0,
-        kind: "Config",
-        preferences: (*preferences != Preferences::default()).then_some(preferences),
-        users: user.into_iter().map(|(name, user)| NamedUser { name, user }).collect(),
-    };
-    serde_json::to_value(pinned).expect("all keys are strings")
+    let cluster = cluster.map(|(name, it)| json!({"cluster": it, "name": name}));
+    let user = user.map(|(name, it)| json!({"name": name, "user": it}));
+    let mut pinned = json!({
+        "apiVersion": "v1",
+        "clusters": cluster.into_iter().collect::<Vec<_>>(),
+        "contexts": [{"context": context.1, "name": context.0}],
+        "current-context": context.0,
+        "kind": "Config",
+    });
+    if *preferences != Preferences::default() {
+        pinned["preferences"] = json!(preferences);
+    }
+    pinned["users"] = json!(user.into_iter().collect::<Vec<_>>());
+    pinned
 }

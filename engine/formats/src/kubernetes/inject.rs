@@ -10,10 +10,10 @@ pub use template::{POD_TEMPLATE_HASH_LABEL, pod_template_hashes};
 
 use engine_model::ImageTarget;
 
-use super::locator::{ImageLocator, ImageObject, LocatorError};
+use super::locator::{ImageLocator, LocatorError};
 use super::object::Object;
 use super::parse::ParseError;
-use super::selector::{ObjectSelector, SelectorSpec};
+use super::selector::ObjectSelector;
 use crate::docker::reference::{Reference, ReferenceError};
 use crate::docker::selector::RefSelector;
 
@@ -162,19 +162,9 @@ impl<'a> Replacement<'a> {
 }
 
 fn parse_locator(locator: &engine_model::ImageLocator) -> Result<ImageLocator, InjectError> {
-    let spec = &locator.object_selector;
-    let selector = ObjectSelector::new(SelectorSpec {
-        api_version: spec.api_version_regexp.clone(),
-        kind: spec.kind_regexp.clone(),
-        name: spec.name_regexp.clone(),
-        namespace: spec.namespace_regexp.clone(),
-    });
+    let selector = ObjectSelector::new(locator.object_selector.clone());
     let selector = selector.map_err(|error| InjectError::LocatorSyntax(error.to_string()))?;
-    let object = locator.object.as_ref().map(|object| ImageObject {
-        repo_field: object.repo_field.clone(),
-        tag_field: object.tag_field.clone(),
-    });
-    ImageLocator::new(selector, &locator.path, object)
+    ImageLocator::new(selector, &locator.path, locator.object.clone())
         .map_err(|error| InjectError::LocatorSyntax(error.to_string()))
 }
 

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use engine_model::ImageObject;
+
 use super::jsonpath::{JsonPath, JsonPathError, Match, PathSyntaxError};
 use super::object::Object;
 use super::selector::ObjectSelector;
@@ -15,15 +17,6 @@ pub struct ImageLocator {
     pub selector: ObjectSelector,
     path: JsonPath,
     object: Option<ImageObject>,
-}
-
-/// The fields of an object that together name an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImageObject {
-    /// The field with the repository.
-    pub repo_field: String,
-    /// The field with the tag.
-    pub tag_field: String,
 }
 
 /// Why no image was found at a JSON path.

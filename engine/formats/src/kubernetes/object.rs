@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use engine_model::pod::ObjectKey;
 use serde_json::{Map, Value};
 
 use super::schema::{Shape, TypeId, Wanted};
@@ -19,19 +20,6 @@ pub struct Object {
     kind: String,
     /// The Go type of a built-in kind; other kinds keep all their fields.
     pub(crate) ty: Option<TypeId>,
-}
-
-/// What makes two objects the same one: applying both would update one object twice.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ObjectAddress {
-    /// The name, possibly empty.
-    pub name: String,
-    /// The namespace as written, possibly empty.
-    pub namespace: String,
-    /// The kind.
-    pub kind: String,
-    /// Group and version.
-    pub api_version: String,
 }
 
 /// A group and a version of the Kubernetes API; the group is empty for core kinds.
@@ -163,8 +151,8 @@ impl Object {
     }
 
     /// What identifies the object to the cluster.
-    pub fn address(&self) -> ObjectAddress {
-        ObjectAddress {
+    pub fn address(&self) -> ObjectKey {
+        ObjectKey {
             name: self.name().to_owned(),
             namespace: self.written_namespace().to_owned(),
             kind: self.kind.clone(),

@@ -3,28 +3,16 @@
 
 use std::sync::OnceLock;
 
+use engine_model::ObjectSelectorSpec;
 use regex::Regex;
 
 use super::object::Object;
 use crate::golang::regexp::{self, RegexpError};
 
-/// The patterns of a selector as they are shown in results; empty patterns match everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SelectorSpec {
-    /// Matched against group and version.
-    pub api_version: String,
-    /// Matched against the kind.
-    pub kind: String,
-    /// Matched against the name.
-    pub name: String,
-    /// Matched against the namespace, `default` if there is none.
-    pub namespace: String,
-}
-
 /// A selector ready to be matched.
 #[derive(Clone, Debug)]
 pub struct ObjectSelector {
-    spec: SelectorSpec,
+    spec: ObjectSelectorSpec,
     api_version: Option<Pattern>,
     kind: Option<Pattern>,
     name: Option<Pattern>,
@@ -66,32 +54,32 @@ pub struct SelectorError {
 
 impl ObjectSelector {
     /// A selector whose patterns may match anywhere, without regard to case.
-    pub fn partial(spec: &SelectorSpec) -> Result<Self, SelectorError> {
+    pub fn partial(spec: &ObjectSelectorSpec) -> Result<Self, SelectorError> {
         let any_case = |pattern: &str| {
             if pattern.is_empty() { String::new() } else { format!("(?i){pattern}") }
         };
-        let spec = SelectorSpec {
-            api_version: any_case(&spec.api_version),
-            kind: any_case(&spec.kind),
-            name: any_case(&spec.name),
-            namespace: any_case(&spec.namespace),
+        let spec = ObjectSelectorSpec {
+            api_version_regexp: any_case(&spec.api_version_regexp),
+            kind_regexp: any_case(&spec.kind_regexp),
+            name_regexp: any_case(&spec.name_regexp),
+            namespace_regexp: any_case(&spec.namespace_regexp),
         };
         Self::new(spec)
     }
 
     /// A selector with patterns as they are shown in results.
-    pub fn new(spec: SelectorSpec) -> Result<Self, SelectorError> {
+    pub fn new(spec: ObjectSelectorSpec) -> Result<Self, SelectorError> {
         Ok(Self {
-            api_version: compile("apiVersion", &spec.api_version)?,
-            kind: compile("kind", &spec.kind)?,
-            name: compile("name", &spec.name)?,
-            namespace: compile("namespace", &spec.namespace)?,
+            api_version: compile("apiVersion", &spec.api_version_regexp)?,
+            kind: compile("kind", &spec.kind_regexp)?,
+            name: compile("name", &spec.name_regexp)?,
+            namespace: compile("namespace", &spec.namespace_regexp)?,
             spec,
         })
     }
 
     /// The patterns, as they are shown in results.
-    pub fn spec(&self) -> &SelectorSpec {
+    pub fn spec(&self) -> &ObjectSelectorSpec {
         &self.spec
     }
 

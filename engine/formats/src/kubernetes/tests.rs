@@ -2,12 +2,13 @@
 //!
 //! Each file has one JSON object per line; lines that start with `#` are comments.
 
+use engine_model::{ImageObject, ObjectSelectorSpec};
 use serde_json::{Value, json};
 
-use super::locator::{ImageLocator, ImageObject};
+use super::locator::ImageLocator;
 use super::names::{Fragment, FragmentError, Fragments, unique_names};
 use super::order::sort_for_apply;
-use super::selector::{ObjectSelector, SelectorSpec};
+use super::selector::ObjectSelector;
 use super::services::ServiceIndex;
 use super::{Object, images, parse, secrets, to_yaml};
 use crate::docker::reference::Reference;
@@ -73,8 +74,10 @@ fn answer(case: &Value, mut objects: Vec<Object>) -> Result<Vec<String>, Value> 
             Ok(objects.iter().map(|object| fragment.matches(object).to_string()).collect())
         }
         "selector" => {
-            let spec =
-                SelectorSpec { kind: text(case, "text").to_owned(), ..SelectorSpec::default() };
+            let spec = ObjectSelectorSpec {
+                kind_regexp: text(case, "text").to_owned(),
+                ..ObjectSelectorSpec::default()
+            };
             let selector =
                 ObjectSelector::partial(&spec).map_err(|error| fail(error.to_string()))?;
             Ok(objects.iter().map(|object| selector.matches(object).to_string()).collect())
@@ -98,8 +101,8 @@ fn answer(case: &Value, mut objects: Vec<Object>) -> Result<Vec<String>, Value> 
 }
 
 fn located(case: &Value, objects: &[Object]) -> Result<Vec<String>, Value> {
-    let everything =
-        ObjectSelector::partial(&SelectorSpec::default()).expect("no pattern is a fine pattern");
+    let everything = ObjectSelector::partial(&ObjectSelectorSpec::default())
+        .expect("no pattern is a fine pattern");
     let object = (text(case, "op") == "object").then(|| ImageObject {
         repo_field: text(case, "repo").to_owned(),
         tag_field: text(case, "tag").to_owned(),

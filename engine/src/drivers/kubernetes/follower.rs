@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use engine_kubernetes::{Cluster, KubernetesError};
-use engine_model::Backoff;
+use engine_model::{Backoff, LocalRegistry};
 use serde_json::Value;
 use tokio::sync::Notify;
 
@@ -12,10 +12,7 @@ use super::{
     link::{Connected, LinkParts},
 };
 use crate::{
-    deploy::{
-        cluster_docker,
-        registry::{self, LocalRegistry},
-    },
+    deploy::{cluster_docker, registry},
     logs::LogWriter,
 };
 

@@ -4,14 +4,13 @@ use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
 use builtins::api::KubeCluster;
 use engine_formats::docker::registry::Registry;
-use engine_model::{DeployTarget, Load, Manifest};
+use engine_model::{DeployTarget, Load, LocalRegistry, Manifest};
 
 use super::KubernetesDriver;
 use crate::deploy::{
     cluster_docker::{ClusterDocker, ClusterDockerError},
     commands::Surroundings,
     images::{ClusterImages, Delivered, Destination, Images},
-    registry::LocalRegistry,
 };
 
 /// What builds of images need beside the cluster.
@@ -46,7 +45,7 @@ pub(super) fn builder(
     };
     let images = ClusterImages {
         has_local_registry: registry.is_some(),
-        registry: registry.map(|it| it.registry()),
+        registry: registry.as_ref().map(Registry::from),
         arch,
         product: known.product,
         name: known.cluster.clone(),
@@ -84,11 +83,7 @@ impl<M> KubernetesDriver<M> {
         if !is_deployed && !is_good {
             return;
         }
-        let registry = load.default_registry.as_ref().filter(|_| is_deployed).map(|it| Registry {
-            host: it.host.clone(),
-            host_from_container_runtime: it.host_from_container_runtime.clone(),
-            single_name: it.single_name.clone(),
-        });
+        let registry = load.default_registry.as_ref().filter(|_| is_deployed).map(Registry::from);
         self.default_registry = registry.filter(|it| !it.host.is_empty());
     }
 

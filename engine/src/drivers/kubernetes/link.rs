@@ -5,10 +5,11 @@ use std::{sync::Arc, time::Duration};
 use builtins::api::KubeCluster;
 use engine_core::{
     Event,
-    cluster::{ClusterEvent, ClusterRegistry, Connection},
+    cluster::{ClusterEvent, Connection},
     tiltfile::MAIN,
 };
 use engine_kubernetes::{Cluster, Tracker};
+use engine_model::LocalRegistry;
 use tokio::sync::{Notify, watch};
 
 use super::{
@@ -20,7 +21,6 @@ use crate::{
     deploy::{
         cluster_docker::{ClusterDocker, ClusterDockerError},
         commands::Surroundings,
-        registry::LocalRegistry,
     },
     tasks::{TaskGuard, TaskKey, Tasks},
 };
@@ -140,7 +140,7 @@ impl<M> KubernetesDriver<M> {
         let link = self.link.as_mut()?;
         let Connected { cluster, version, arch, registry, docker } = connected;
         let report = Arc::new(move |seen| report(Seen::Tracked(seen)));
-        let connection = connection(&link.known, &cluster, version, &arch, registry.as_ref());
+        let connection = connection(&link.known, &cluster, version, &arch, registry.clone());
         link.tracker = Some(Tracker::new(cluster.clone(), self.started, report));
         link.cluster = Some(cluster);
         link.is_usable.send_replace(true);
@@ -154,14 +154,8 @@ fn connection(
     cluster: &Cluster,
     version: String,
     arch: &str,
-    registry: Option<&LocalRegistry>,
+    registry: Option<LocalRegistry>,
 ) -> Connection {
-    let of_registry = |it: &LocalRegistry| ClusterRegistry {
-        host: it.host.clone(),
-        host_from_cluster_network: it.host_from_cluster_network.clone(),
-        host_from_container_runtime: it.host_from_container_runtime.clone(),
-        help: it.help.clone(),
-    };
     Connection {
         context: known.context.clone(),
         namespace: known.namespace.clone(),
@@ -171,6 +165,6 @@ fn connection(
         config_path: known.path.clone(),
         version,
         arch: arch.to_owned(),
-        registry: registry.map(of_registry),
+        registry,
     }
 }

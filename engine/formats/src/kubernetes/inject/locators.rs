@@ -1,10 +1,11 @@
 //! Decides what changes at the places that locators lead to: the string there, with the pull policy beside it, or the
 //! fields of the object there.
 
+use engine_model::ImageObject;
 use serde_json::Value;
 
 use super::super::jsonpath::Match;
-use super::super::locator::{ImageLocator, ImageObject, LocatorError};
+use super::super::locator::{ImageLocator, LocatorError};
 use super::super::object::Object;
 use super::super::schema::{Shape, TypeId};
 use super::images::PULL_POLICY;
