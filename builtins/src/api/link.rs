@@ -11,6 +11,7 @@ use engine_formats::golang::{
     url::{Url, UrlError},
 };
 use engine_model::Link;
+use serde_json::json;
 
 use super::coerce::{go_type, one_or_sequence};
 
@@ -79,7 +80,7 @@ impl<'v> FromArg<'v> for Links {
         let link = |item: Value<'v>| {
             if let Some(text) = item.unpack_str() {
                 let url = parse(text).map_err(|why| why.to_string())?;
-                Ok(Link { url: to_model(url), name: String::new() })
+                Ok(Link { url: to_model(&url), name: String::new() })
             } else if let Some(value) = item.downcast_ref::<LinkValue>() {
                 Ok(value.link.clone())
             } else {
@@ -121,21 +122,8 @@ fn parse(text: &str) -> Result<Url, LinkError> {
     Ok(url)
 }
 
-fn to_model(url: Url) -> engine_model::Url {
-    engine_model::Url {
-        text: url.to_string(),
-        scheme: url.scheme,
-        opaque: url.opaque,
-        user: url.user.map(|it| it.to_string()),
-        host: url.host,
-        path: url.path,
-        fragment: url.fragment,
-        raw_query: url.raw_query,
-        raw_path: url.raw_path,
-        raw_fragment: url.raw_fragment,
-        force_query: url.force_query,
-        omit_host: url.omit_host,
-    }
+fn to_model(url: &Url) -> engine_model::Url {
+    engine_model::Url { text: url.to_string(), parts: json!(url) }
 }
 
 /// `link(url, name="")`.
@@ -144,7 +132,7 @@ fn link<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome<'v> {
     args.unpack(eval, &mut [("url", &mut url), ("name?", &mut name)])?;
     let url = parse(&url).map_err(|why| raise(why.to_string()))?;
     let text = url.to_string();
-    Ok(eval.heap().alloc(LinkValue { text, link: Link { url: to_model(url), name } }))
+    Ok(eval.heap().alloc(LinkValue { text, link: Link { url: to_model(&url), name } }))
 }
 
 #[cfg(test)]

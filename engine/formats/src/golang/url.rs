@@ -57,6 +57,8 @@ pub struct UrlError {
     pub reason: String,
 }
 
+serde_json::derived_to_json!(Url);
+
 type Parsed<T> = Result<T, String>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
