@@ -7,13 +7,12 @@ use engine_formats::{
     docker::ignore,
     golang::{os_error::PathError, path},
 };
-use engine_model::{GoDuration, IgnorePatterns, Load};
+use engine_model::{GoDuration, IgnorePatterns, Load, LoadedRepo};
 
 use crate::{
     api, assemble,
     declarations::Declarations,
     diagnostic::{Failure, Problem},
-    extension::Repository,
     host::Host,
     loader,
     session::{BuiltinCall, Request, Session},
@@ -33,7 +32,7 @@ pub struct Evaluation {
     /// The cluster, if requested.
     pub cluster: Option<api::KubeCluster>,
     /// The repositories that extensions were loaded from; the standard library is none.
-    pub repositories: Vec<Repository>,
+    pub repositories: Vec<LoadedRepo>,
 }
 
 /// Evaluates a Tiltfile.

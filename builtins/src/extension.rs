@@ -7,6 +7,7 @@
 use std::{cell::RefCell, collections::BTreeMap};
 
 use engine_formats::golang::{label::sanitize_name, os_error::PathError, path};
+use engine_model::LoadedRepo;
 use serde_json::{Value, json};
 
 use crate::{
@@ -40,24 +41,13 @@ pub(crate) struct Repositories {
     found: RefCell<BTreeMap<(String, String), Result<String, ExtensionError>>>,
 }
 
-/// A repository that a Tiltfile loads from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repository {
-    /// As the Tiltfile writes it.
-    pub url: String,
-    /// The branch, tag or commit that the Tiltfile names, or nothing.
-    pub reference: String,
-    /// Where its files are.
-    pub path: String,
-}
-
 impl Repositories {
     /// Those that were found, sorted by URL.
-    pub(crate) fn used(&self) -> Vec<Repository> {
+    pub(crate) fn used(&self) -> Vec<LoadedRepo> {
         let found = self.found.borrow();
         let used = found.iter().filter_map(|((url, reference), root)| {
             let (url, reference) = (url.clone(), reference.clone());
-            Some(Repository { url, reference, path: root.as_ref().ok()?.clone() })
+            Some(LoadedRepo { url, reference, path: root.as_ref().ok()?.clone() })
         });
         used.collect()
     }

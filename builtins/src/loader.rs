@@ -6,7 +6,7 @@ use builtins_language::{
     EvalError, EvalResult, Evaluator, Interpreter, Loaded, interpreter, syntax::decode_source,
 };
 use engine_formats::golang::{hex, path};
-use engine_model::Hashes;
+use engine_model::{Hashes, LoadedRepo};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -51,7 +51,7 @@ impl Loader {
     }
 
     /// The repositories that extensions were loaded from.
-    pub fn repositories(&self) -> Vec<extension::Repository> {
+    pub fn repositories(&self) -> Vec<LoadedRepo> {
         self.repositories.used()
     }
 

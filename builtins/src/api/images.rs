@@ -10,7 +10,7 @@ use engine_formats::{
     docker::{reference::Reference, registry::Registry, selector::RefSelector},
     golang::{path, quote::quote},
 };
-use engine_model::{Cmd, OverrideArgs, RegistryHosting};
+use engine_model::{Cmd, DockerBuild, OverrideArgs, RegistryHosting};
 
 use super::{
     arguments::{Arguments as _, arguments},
@@ -86,13 +86,12 @@ fn docker_build<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome
     if platform.is_empty() {
         platform = session.host.env("DOCKER_DEFAULT_PLATFORM").unwrap_or_default();
     }
-    let recipe = DockerRecipe {
-        dockerfile_path,
-        dockerfile,
+    let build = DockerBuild {
+        dockerfile_contents: dockerfile,
         context: given.context.0,
-        build_args: build_args(&given.build_args),
+        args: build_args(&given.build_args),
         target: given.target,
-        ssh: given.ssh.0.unwrap_or_default(),
+        ssh_agent_configs: given.ssh.0.unwrap_or_default(),
         secrets: given.secret.0.unwrap_or_default(),
         network: given.network.0,
         extra_tags,
@@ -100,7 +99,9 @@ fn docker_build<'v>(eval: &mut Evaluator<'v, '_, '_>, args: Args<'v>) -> Outcome
         pull: given.pull,
         platform,
         extra_hosts: given.extra_hosts.0.unwrap_or_default(),
+        ..DockerBuild::default()
     };
+    let recipe = DockerRecipe { dockerfile_path, build };
     let build = ImageBuild {
         match_in_env_vars: given.match_in_env_vars,
         entrypoint,

@@ -33,8 +33,8 @@ pub(crate) fn link_builds(images: &mut Images) -> Vec<Problem> {
     let ids: Vec<ImageId> = images.iter().map(|(id, _)| id).collect();
     for id in ids {
         let found = match &images.get(id).recipe {
-            Recipe::Docker(recipe) if !recipe.dockerfile.is_empty() => {
-                dockerfile::find_images(&recipe.dockerfile, &recipe.build_args)
+            Recipe::Docker(it) if !it.build.dockerfile_contents.is_empty() => {
+                dockerfile::find_images(&it.build.dockerfile_contents, &it.build.args)
                     .map_err(|why| why.to_string())
             }
             _ => Ok(Vec::new()),
@@ -203,21 +203,9 @@ impl<'a> TargetMaker<'a> {
         }
         match &build.recipe {
             Recipe::Docker(recipe) => BuildDetails::Docker(Box::new(DockerBuild {
-                reference: String::new(),
-                dockerfile_contents: recipe.dockerfile.clone(),
-                context: recipe.context.clone(),
                 context_ignores,
-                args: recipe.build_args.clone(),
-                target: recipe.target.clone(),
-                ssh_agent_configs: recipe.ssh.clone(),
-                secrets: recipe.secrets.clone(),
-                network: recipe.network.clone(),
-                pull: recipe.pull,
-                cache_from: recipe.cache_from.clone(),
-                platform: recipe.platform.clone(),
-                extra_tags: recipe.extra_tags.clone(),
                 image_maps,
-                extra_hosts: recipe.extra_hosts.clone(),
+                ..recipe.build.clone()
             })),
             Recipe::Custom(recipe) => BuildDetails::Custom(Box::new(CustomBuild {
                 reference: String::new(),
@@ -249,7 +237,7 @@ impl<'a> TargetMaker<'a> {
         let plain =
             |base_path: &str| IgnoreDef { base_path: base_path.to_owned(), patterns: Vec::new() };
         let (inputs, dockerfile_path) = match &build.recipe {
-            Recipe::Docker(it) => (vec![it.context.clone()], it.dockerfile_path.as_str()),
+            Recipe::Docker(it) => (vec![it.build.context.clone()], it.dockerfile_path.as_str()),
             Recipe::Custom(it) => (it.deps.clone().unwrap_or_default(), ""),
             Recipe::Compose(it) => (vec![it.context.clone()], it.dockerfile_path.as_str()),
         };

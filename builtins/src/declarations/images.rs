@@ -6,7 +6,7 @@ use engine_formats::{
     docker::{reference::Reference, selector::RefSelector},
     golang::quote::quote,
 };
-use engine_model::{Cmd, LiveUpdateSpec, OverrideArgs, RegistryHosting};
+use engine_model::{Cmd, DockerBuild, LiveUpdateSpec, OverrideArgs, RegistryHosting};
 use indexmap::IndexSet;
 
 /// A build in [`Images`].
@@ -78,30 +78,8 @@ pub enum Recipe {
 pub struct DockerRecipe {
     /// Where the Dockerfile is, or would be.
     pub dockerfile_path: String,
-    /// Its text.
-    pub dockerfile: String,
-    /// The context directory.
-    pub context: String,
-    /// `KEY=VALUE` or `KEY`, sorted.
-    pub build_args: Vec<String>,
-    /// The stage to stop at.
-    pub target: String,
-    /// SSH agents.
-    pub ssh: Vec<String>,
-    /// Secrets.
-    pub secrets: Vec<String>,
-    /// Network mode.
-    pub network: String,
-    /// More tags.
-    pub extra_tags: Vec<String>,
-    /// Images whose layers may be reused.
-    pub cache_from: Vec<String>,
-    /// Whether base images are pulled anew.
-    pub pull: bool,
-    /// The platform.
-    pub platform: String,
-    /// Lines for /etc/hosts.
-    pub extra_hosts: Vec<String>,
+    /// The build, without what assembly finds out.
+    pub build: DockerBuild,
 }
 
 /// The arguments of `custom_build`.

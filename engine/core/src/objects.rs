@@ -35,7 +35,7 @@ mod toggle;
 pub use action::ObjectAction;
 pub use cmd::{CmdEnd, CmdEvent, CmdPhase, CmdRunId};
 pub use event::ObjectEvent;
-pub use extension::{ExtensionError, Fetched, LoadedRepo, RepoError, RepoStatus};
+pub use extension::{ExtensionError, Fetched, RepoError, RepoStatus};
 pub use file_watch::{SeenFiles, WatchEvent, WatchedFiles};
 pub use switch::{DisableReason, DisableStatus, SWITCH_KEY};
 

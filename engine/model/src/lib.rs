@@ -41,7 +41,7 @@ pub use kubernetes::{
     RestartOn,
 };
 pub use link::{Link, Url};
-pub use load::{Load, ObjectSet, Secret};
+pub use load::{Load, LoadedRepo, ObjectSet, Secret};
 pub use local::{
     CmdSpec, ExecAction, HttpGetAction, HttpHeader, LocalTarget, Probe, TcpSocketAction,
 };

@@ -71,3 +71,14 @@ pub struct Secret {
     /// What logs show instead, in base64.
     pub replacement: String,
 }
+
+/// A repository that a run of a Tiltfile has loaded from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedRepo {
+    /// Where it comes from, as the Tiltfile writes it.
+    pub url: String,
+    /// The branch, tag or commit that the Tiltfile names, or nothing.
+    pub reference: String,
+    /// Where its files are.
+    pub path: String,
+}

@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use builtins::{Request, api::KubeCluster, extension::Repository};
+use builtins::{Request, api::KubeCluster};
 use engine_cli::{Failure, Printer};
-use engine_model::Load;
 use engine_model::path::to_path;
+use engine_model::{Load, LoadedRepo};
 
 use super::{interrupt::OwnHost, report};
 
@@ -16,7 +16,7 @@ use super::{interrupt::OwnHost, report};
 pub(super) struct Evaluated {
     pub(super) load: Load,
     /// Where extensions were loaded from.
-    pub(super) repositories: Vec<Repository>,
+    pub(super) repositories: Vec<LoadedRepo>,
     /// The cluster it is about, and its kubeconfig.
     pub(super) cluster: Option<(KubeCluster, String)>,
     enabled: HashSet<String>,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use builtins::{
     extension::{
-        self, Repository,
+        self,
         lock::{self, Lock, Pin},
         revision::Reference,
     },
@@ -13,7 +13,7 @@ use builtins::{
 use clap::{Args, Subcommand};
 use engine_cli::{Failure, Printer, output_file};
 use engine_model::{
-    Load,
+    Load, LoadedRepo,
     path::{to_path, to_text},
 };
 use serde_json::Value;
@@ -80,7 +80,7 @@ pub(super) fn run(command: &ExtCommand, printer: Printer) -> Result<(), Failure>
 struct Project {
     dir: String,
     load: Load,
-    repositories: Vec<Repository>,
+    repositories: Vec<LoadedRepo>,
     host: OsHost,
 }
 
@@ -153,8 +153,8 @@ fn list(project: &Project, printer: Printer) -> Result<(), Failure> {
 }
 
 /// Where a repository comes from, and which version of it.
-fn source(used: &Repository, project: &Project, lock: &Lock) -> String {
-    let Repository { url, reference, path } = used;
+fn source(used: &LoadedRepo, project: &Project, lock: &Lock) -> String {
+    let LoadedRepo { url, reference, path } = used;
     let copies = Path::new(&project.dir).join(lock::VENDOR_FOLDER);
     if Path::new(path).starts_with(copies) {
         return format!("{url} (copy in {})", lock::VENDOR_FOLDER);

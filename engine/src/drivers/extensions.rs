@@ -1,10 +1,7 @@
 //! Looks for extensions and their repositories, on disk and elsewhere.
 
-use builtins::{
-    extension::{self, Repository},
-    host::OsHost,
-};
-use engine_core::objects::{Fetched, LoadedRepo, ObjectEvent, RepoError};
+use builtins::{extension, host::OsHost};
+use engine_core::objects::{Fetched, ObjectEvent, RepoError};
 use engine_formats::golang::os_error::PathError;
 use engine_model::path::to_path;
 
@@ -50,14 +47,4 @@ pub(crate) fn find_folder(repo: String, path: &str) -> ObjectEvent {
 pub(crate) fn find_extension(name: String, path: String) -> ObjectEvent {
     let is_file = to_path(&path).is_file();
     ObjectEvent::ExtensionFound { name, path, is_file }
-}
-
-/// Where a run of a Tiltfile found the git repositories that it has loaded from.
-pub(crate) fn loaded(found: &[Repository]) -> ObjectEvent {
-    let repo = |it: &Repository| LoadedRepo {
-        url: it.url.clone(),
-        reference: it.reference.clone(),
-        path: it.path.clone(),
-    };
-    ObjectEvent::ReposLoaded { found: found.iter().map(repo).collect() }
 }

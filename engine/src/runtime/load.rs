@@ -16,10 +16,7 @@ use engine_model::{Load, Manifest, ObjectId, WatchTarget};
 use engine_view::declare::{self, Declaration, Declarer};
 
 use super::{Mode, Runtime, clock, names};
-use crate::{
-    drivers::{extensions, load::LoadedTiltfile},
-    logs::Level,
-};
+use crate::{drivers::load::LoadedTiltfile, logs::Level};
 
 /// What a Tiltfile says that opts out of usage reports.
 const OPTED_OUT: u8 = 1;
@@ -72,7 +69,8 @@ impl Runtime {
         }
         let DeclaredLoad { enabled, gone, targets } =
             self.declare_load(&name, &load, is_good, resets_switches);
-        self.step(Event::Object(extensions::loaded(&evaluation.repositories)));
+        let found = evaluation.repositories;
+        self.step(Event::Object(ObjectEvent::ReposLoaded { found }));
         if let Some(error) = &error {
             // A message that ends its last line itself is followed by an empty one.
             log.write(Level::Error, &format!("{error}\n"));

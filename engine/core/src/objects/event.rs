@@ -1,8 +1,8 @@
 //! Everything that can happen to API objects, and to what they ask for.
 
-use engine_model::{SpecChange, TargetId, Time, WatchTarget};
+use engine_model::{LoadedRepo, SpecChange, TargetId, Time, WatchTarget};
 
-use super::{CmdEvent, CmdRunId, LoadedRepo, RepoStatus, WatchEvent};
+use super::{CmdEvent, CmdRunId, RepoStatus, WatchEvent};
 use crate::resource::ResourceName;
 
 /// Something that happened to API objects.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use engine_model::{
-    Kind, Time,
+    Kind, LoadedRepo, Time,
     path::{to_path, to_text},
     spec::ExtensionSpec,
 };
@@ -21,17 +21,6 @@ pub struct Fetched {
     pub path: String,
     /// How old it is, if that is known.
     pub at: Option<Time>,
-}
-
-/// A repository that a run of a Tiltfile has loaded from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadedRepo {
-    /// Where it comes from.
-    pub url: String,
-    /// The commit, branch or tag.
-    pub reference: String,
-    /// The directory.
-    pub path: String,
 }
 
 /// What became of a repository.

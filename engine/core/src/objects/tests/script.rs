@@ -20,7 +20,7 @@
 use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
 use engine_model::{
-    CmdSpec, Kind, ObjectId, RestartOn, Spec, SpecChange, TargetId, Time, WatchTarget,
+    CmdSpec, Kind, LoadedRepo, ObjectId, RestartOn, Spec, SpecChange, TargetId, Time, WatchTarget,
     spec::{
         ButtonInput, ButtonSpec, Click, CmdDriver, CmdObject, DisableSource, Exec,
         ExtensionRepoSpec, ExtensionSpec, FileWatchSpec, Given, GivenInput, StartOn, StopOn,
@@ -33,8 +33,8 @@ use crate::{
     Action, Event, Loaded, World,
     live_update::{Found, Roots},
     objects::{
-        CmdEnd, CmdEvent, CmdPhase, CmdRunId, Fetched, LoadedRepo, ObjectAction, ObjectEvent,
-        RepoError, WatchEvent,
+        CmdEnd, CmdEvent, CmdPhase, CmdRunId, Fetched, ObjectAction, ObjectEvent, RepoError,
+        WatchEvent,
     },
     tiltfile::{LoadId, MAIN},
     world::{
