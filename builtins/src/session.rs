@@ -324,9 +324,3 @@ impl Embedder for Session {
         self.calls.borrow_mut().push(BuiltinCall { name: name.to_owned(), args, duration });
     }
 }
-
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("main_path", &self.main_path).finish_non_exhaustive()
-    }
-}

@@ -164,8 +164,6 @@ pub struct Event {
     pub id: String,
     /// Labels and more.
     pub attributes: HashMap<String, String>,
-    /// When, in nanoseconds since 1970.
-    pub time_nanos: i64,
 }
 
 impl From<EventMessage> for Event {
@@ -176,7 +174,6 @@ impl From<EventMessage> for Event {
             action: message.action.unwrap_or_default(),
             id: actor.id.unwrap_or_default(),
             attributes: actor.attributes.unwrap_or_default(),
-            time_nanos: message.time_nano.unwrap_or_default(),
         }
     }
 }

@@ -2,7 +2,6 @@
 //! secrets and the ssh agent, over one connection.
 
 use std::{
-    fmt,
     future::Future,
     pin::Pin,
     sync::OnceLock,
@@ -94,12 +93,6 @@ impl Future for Session {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         self.connection.as_mut().poll(cx)
-    }
-}
-
-impl fmt::Debug for Session {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("id", &self.id).finish_non_exhaustive()
     }
 }
 

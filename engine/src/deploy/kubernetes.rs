@@ -262,11 +262,3 @@ fn told_kept(kept: &[Kept], step: &Step) {
         step.say(&format!("  → and {} more", kept.len() - KEPT_SHOWN));
     }
 }
-
-impl std::fmt::Debug for ClusterTools {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClusterTools")
-            .field("server", &self.cluster.server())
-            .finish_non_exhaustive()
-    }
-}

@@ -313,9 +313,3 @@ fn to_forward(forward: &Forward) -> engine_kubernetes::Forward {
         host: forward.host.clone(),
     }
 }
-
-impl<M> std::fmt::Debug for KubernetesDriver<M> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KubernetesDriver").finish_non_exhaustive()
-    }
-}

@@ -1,6 +1,10 @@
 //! Decides what the methods of sets do.
 
-use starlark::{collections::SmallSet, eval::Evaluator, values::Value};
+use starlark::{
+    collections::{Hashed, SmallSet},
+    eval::Evaluator,
+    values::Value,
+};
 
 use super::Method;
 use crate::{
@@ -28,14 +32,15 @@ fn set_of(value: Value<'_>) -> starlark::Result<SetRef<'_, '_>> {
     SetRef::of(value).ok_or_else(|| crate::error::raise("not a set"))
 }
 
-/// The single argument of a set operation.
+/// What can be compared with elements, in the argument of a set operation.
 fn other<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     args: &Args<'v>,
-) -> starlark::Result<Vec<Value<'v>>> {
+) -> starlark::Result<Vec<Hashed<Value<'v>>>> {
     let mut other = IterableArg::default();
     args.unpack_positional(eval, 0, &mut [&mut other])?;
-    Ok(other.0)
+    let hashed = |it| hashed(it).map_err(|why| args.error(why));
+    other.0.into_iter().map(hashed).collect()
 }
 
 fn add<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>) -> Outcome<'v> {
@@ -96,7 +101,7 @@ fn union<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>) -
     let other = other(eval, &args)?;
     let mut union = set_of(set)?.copy();
     for element in other {
-        union.insert_hashed(hashed(element).map_err(|why| args.error(why))?);
+        union.insert_hashed(element);
     }
     Ok(eval.heap().alloc(Set::new(union)))
 }
@@ -105,7 +110,6 @@ fn difference<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'
     let other = other(eval, &args)?;
     let mut difference = set_of(set)?.copy();
     for element in other {
-        let element = hashed(element).map_err(|why| args.error(why))?;
         difference.shift_remove_hashed(element.as_ref());
     }
     Ok(eval.heap().alloc(Set::new(difference)))
@@ -120,7 +124,6 @@ fn intersection<'v>(
     let set = set_of(set)?;
     let mut common = SmallSet::new();
     for element in other {
-        let element = hashed(element).map_err(|why| args.error(why))?;
         if set.contains(element) {
             common.insert_hashed(element);
         }
@@ -136,7 +139,6 @@ fn symmetric_difference<'v>(
     let other = other(eval, &args)?;
     let mut difference = set_of(set)?.copy();
     for element in other {
-        let element = hashed(element).map_err(|why| args.error(why))?;
         if !difference.shift_remove_hashed(element.as_ref()) {
             difference.insert_hashed(element);
         }
@@ -149,7 +151,6 @@ fn issubset<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>
     let set = set_of(set)?;
     let mut seen = SmallSet::new();
     for element in other {
-        let element = hashed(element).map_err(|why| args.error(why))?;
         if set.contains(element) {
             seen.insert_hashed(element);
         }
@@ -158,9 +159,11 @@ fn issubset<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>
 }
 
 fn issuperset<'v>(eval: &mut Evaluator<'v, '_, '_>, set: Value<'v>, args: Args<'v>) -> Outcome<'v> {
-    let other = other(eval, &args)?;
+    let mut other = IterableArg::default();
+    args.unpack_positional(eval, 0, &mut [&mut other])?;
     let set = set_of(set)?;
-    for element in other {
+    // What comes behind the first element that is missing need not be a possible one.
+    for element in other.0 {
         if !set.contains(hashed(element).map_err(|why| args.error(why))?) {
             return Ok(Value::new_bool(false));
         }
