@@ -23,8 +23,8 @@ use crate::{
     loader::{self, Loader},
 };
 
-/// What to evaluate, and how.
-#[derive(Clone, Debug)]
+/// What to evaluate, and how; [`Request::new`] has the defaults.
+#[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The main Tiltfile, absolute or relative to the working directory.
     pub path: String,
@@ -68,18 +68,10 @@ impl Request {
     pub fn new(path: &str, subcommand: &str) -> Self {
         Self {
             path: path.to_owned(),
-            args: Vec::new(),
             subcommand: subcommand.to_owned(),
-            context: None,
-            namespace: None,
             web_host: "localhost".to_owned(),
             web_port: 10350,
-            is_extension: false,
             use_cache: true,
-            cluster: None,
-            kept_kubeconfig: None,
-            pin_kubeconfig: false,
-            record_timings: false,
             start_time: engine_formats::golang::time::now_rfc3339(),
             argv: std::env::args_os()
                 .map(|it| engine_model::path::to_text(&it).into_owned())
@@ -87,7 +79,7 @@ impl Request {
             executable: std::env::current_exe()
                 .ok()
                 .map(|it| engine_model::path::to_text(&it).into_owned()),
-            ci_timeout: None,
+            ..Self::default()
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) use workloads::workloads;
 pub(crate) const UNCATEGORIZED: &str = "uncategorized";
 
 /// A resource while it is put together; objects are places in the list of all objects.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Resource<'a> {
     name: String,
     objects: Vec<usize>,
@@ -57,23 +57,7 @@ struct Resource<'a> {
 
 impl Resource<'_> {
     fn new(name: String) -> Self {
-        Self {
-            name,
-            objects: Vec::new(),
-            images: Vec::new(),
-            required: Vec::new(),
-            custom_deploy: None,
-            is_group: false,
-            port_forwards: Vec::new(),
-            extra_pod_selectors: Vec::new(),
-            readiness: PodReadiness::None,
-            discovery_strategy: String::new(),
-            trigger_mode: None,
-            auto_init: true,
-            resource_deps: Vec::new(),
-            links: Vec::new(),
-            labels: BTreeMap::new(),
-        }
+        Self { name, auto_init: true, ..Self::default() }
     }
 
     fn add_image(&mut self, image: Reference) {

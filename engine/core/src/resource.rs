@@ -233,7 +233,7 @@ impl Server {
 }
 
 /// One resource.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Resource {
     /// Its name.
     pub name: ResourceName,
@@ -313,35 +313,7 @@ impl Resource {
             trigger_mode: manifest.trigger_mode,
             manifest,
             tiltfile,
-            enable: EnableState::Pending,
-            current: None,
-            history: VecDeque::new(),
-            pending: ChangedFiles::default(),
-            config_change: None,
-            cut_off: None,
-            retry: None,
-            triggered: Reason::default(),
-            gated: false,
-            released_by: None,
-            last_success: None,
-            last_good: None,
-            last_ready: None,
-            update_cmd: CmdPhase::New,
-            server: None,
-            last_pid: 0,
-            service: None,
-            builds: BTreeMap::new(),
-            observed: None,
-            runtime_error: None,
-            pod: None,
-            workload: None,
-            live_updates: BTreeMap::new(),
-            exec_error: None,
-            is_live_broken: false,
-            hold: None,
-            missing_deps: Arc::default(),
-            wants_since: None,
-            is_shown: false,
+            ..Self::default()
         }
     }
 

@@ -86,7 +86,7 @@ impl Default for Settings {
 }
 
 /// All resources and Tiltfiles, and what they do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct World {
     pub(crate) settings: Settings,
     tiltfiles: Vec<Tiltfile>,
@@ -94,7 +94,8 @@ pub struct World {
     index: HashMap<ResourceName, usize>,
     /// Names of resources and Tiltfiles that somebody asked for, first come first served.
     queue: Vec<ResourceName>,
-    max_parallel: usize,
+    /// As the main Tiltfile has it, if it has.
+    max_parallel: Option<usize>,
     /// Clusters that can be used.
     pub(crate) clusters: HashSet<&'static str>,
     pub(crate) cluster: Cluster,
@@ -128,40 +129,10 @@ struct Leaving {
     is_exclusive: bool,
 }
 
-impl Default for World {
-    fn default() -> Self {
-        Self::new(Settings::default())
-    }
-}
-
 impl World {
     /// A world in which nothing has happened yet.
     pub fn new(settings: Settings) -> Self {
-        Self {
-            settings,
-            tiltfiles: Vec::new(),
-            resources: Vec::new(),
-            index: HashMap::new(),
-            queue: Vec::new(),
-            max_parallel: MAX_PARALLEL,
-            clusters: HashSet::new(),
-            cluster: Cluster::default(),
-            recent: Vec::new(),
-            leaving_updates: BTreeMap::new(),
-            leaving_servers: HashMap::new(),
-            n_loads: 0,
-            n_builds: 0,
-            n_serves: 0,
-            latest_sync: SyncId::default(),
-            servers: HashMap::new(),
-            effects: Effects::default(),
-            tracking: Tracking::default(),
-            objects: Objects::default(),
-            docker: Docker::default(),
-            pruning: Pruning::default(),
-            images: BTreeMap::new(),
-            judging: Judging::default(),
-        }
+        Self { settings, ..Self::default() }
     }
 
     /// Takes in what happened, and says what to do.
@@ -216,7 +187,7 @@ impl World {
 
     /// How many updates may run at once.
     pub fn max_parallel(&self) -> usize {
-        self.max_parallel
+        self.max_parallel.unwrap_or(MAX_PARALLEL)
     }
 
     /// Where a resource stands among all, counted from 1; Tiltfiles come first.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Cmd, IgnoreDef, Link};
 
 /// The local side of a resource.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct LocalTarget {
     /// The command each update runs.

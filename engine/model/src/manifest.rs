@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::{ComposeTarget, ImageTarget, KubernetesTarget, LocalTarget};
 
 /// One resource of the Tiltfile.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Manifest {
     /// The name people see and type.
@@ -36,6 +36,12 @@ pub enum DeployTarget {
     Compose(Box<ComposeTarget>),
     /// Processes on this machine.
     Local(Box<LocalTarget>),
+}
+
+impl Default for DeployTarget {
+    fn default() -> Self {
+        Self::Local(Box::default())
+    }
 }
 
 /// When a resource updates.

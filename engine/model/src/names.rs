@@ -9,7 +9,7 @@ macro_rules! names {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         $(
             $(#[$doc])*
-            #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
             pub struct $name(Arc<str>);
 
             impl Deref for $name {

@@ -23,7 +23,7 @@ impl World {
         loop {
             self.sort_dirty();
             let holds = holds(self, now);
-            let has_slot = n_running(self) < self.max_parallel;
+            let has_slot = n_running(self) < self.max_parallel();
             match has_slot.then(|| next(self, &holds)).flatten() {
                 Some(at) => self.start_update(now, at),
                 None => return self.publish(now, holds),

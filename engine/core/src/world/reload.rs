@@ -20,7 +20,7 @@ impl World {
         loaded: &Loaded,
     ) {
         if let Some(max_parallel) = loaded.max_parallel {
-            self.max_parallel = max_parallel.max(1);
+            self.max_parallel = Some(max_parallel.max(1));
         }
         let names: HashSet<&str> = loaded.manifests.iter().map(|it| it.name.as_str()).collect();
         self.remove_resources(|it| it.tiltfile == *tiltfile && !names.contains(&*it.name));

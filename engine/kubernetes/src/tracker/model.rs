@@ -46,7 +46,7 @@ impl PartialEq for Shown {
 }
 
 /// All that is known.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Model {
     since: Time,
     node_ip: Option<String>,
@@ -79,20 +79,7 @@ impl Model {
             // Events tell only the second in which they were created.
             since: since.whole_second(),
             node_ip,
-            interests: Interests::new(),
-            deployers: HashMap::new(),
-            pods: HashMap::new(),
-            gone: VecDeque::new(),
-            owners: Owners::default(),
-            services: HashMap::new(),
-            counts: HashMap::new(),
-            counted: VecDeque::new(),
-            unclaimed: VecDeque::new(),
-            claims: Claims::default(),
-            unsure: HashSet::new(),
-            unread: HashSet::new(),
-            shown: BTreeMap::new(),
-            links: BTreeMap::new(),
+            ..Self::default()
         }
     }
 
