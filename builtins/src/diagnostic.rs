@@ -1,48 +1,41 @@
 //! Errors for users: Tilt's message, with the location and help.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 pub use builtins_language::Frame;
-use builtins_language::{EvalError, RaisedError, raise, raise_with_payload};
+use builtins_language::{EvalError, Mistake, RaisedError, raise, raise_with_payload};
+pub use engine_model::Place;
 
 mod advice;
+mod report;
 
-pub(crate) use advice::Advice;
-
-/// A place in a file; lines and columns count from 1, columns in characters.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Position {
-    /// The absolute path.
-    pub path: String,
-    /// The line.
-    pub line: u32,
-    /// The column.
-    pub column: u32,
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.path, self.line, self.column)
-    }
-}
+pub(crate) use advice::{Advice, MissingExtension};
 
 /// One thing that is wrong, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// A stable name for this kind of problem, for programs.
     pub code: &'static str,
+    /// What kind of problem it is, in a few words for people.
+    pub title: Option<String>,
     /// Tilt's words.
     pub message: String,
+    /// What is wrong, without its place and without what was probably meant.
+    pub brief: String,
+    /// The name that was probably meant.
+    pub meant: Option<String>,
     /// The way out, if we know one.
     pub help: Option<String>,
     /// Where it is.
-    pub location: Option<Position>,
+    pub location: Option<Place>,
 }
 
 impl Problem {
     /// A problem that is in no particular place.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: None, location: None }
+        let message = message.into();
+        let brief = message.clone();
+        Self { code, title: None, message, brief, meant: None, help: None, location: None }
     }
 
     /// The same problem with the way out of it.
@@ -52,18 +45,40 @@ impl Problem {
         self
     }
 
-    /// The same problem with the way out of an error, if there is one.
+    /// The same problem with the name that was probably meant, if there is one.
+    #[must_use]
+    pub(crate) fn suggest(mut self, meant: Option<&str>) -> Self {
+        if let Some(meant) = meant {
+            self.meant = Some(meant.to_owned());
+            self.help = Some(advice::did_you_mean(meant));
+        }
+        self
+    }
+
+    /// The same problem with what is known of an error.
     #[must_use]
     pub(crate) fn advise_on(mut self, error: &EvalError) -> Self {
         self.help = advice::help(error);
+        self.meant = advice::meant(error);
+        if let Some(missing) = error.payload::<MissingExtension>() {
+            self.brief = missing.to_string();
+        }
         self
     }
 
     /// The same problem at a place.
     #[must_use]
-    pub fn at(mut self, location: Position) -> Self {
+    pub fn at(mut self, location: Place) -> Self {
         self.location = Some(location);
         self
+    }
+
+    fn titled(self, title: impl Into<String>) -> Self {
+        Self { title: Some(title.into()), ..self }
+    }
+
+    fn in_brief(self, brief: impl Into<String>) -> Self {
+        Self { brief: brief.into(), ..self }
     }
 }
 
@@ -78,6 +93,8 @@ pub struct Failure {
     pub problems: Vec<Problem>,
     /// The text of the files that are mentioned.
     pub sources: BTreeMap<String, String>,
+    /// The directory of the main Tiltfile.
+    pub dir: String,
 }
 
 impl Failure {
@@ -91,21 +108,37 @@ impl Failure {
     /// A failure of execution.
     #[must_use]
     pub fn from_error(error: &EvalError) -> Self {
-        let text = error.to_string();
-        let frames = error.frames.clone();
-        let problem = if let Some(place) = frames.iter().rev().find_map(position) {
-            let message = match &error.builtin {
-                Some(builtin) => format!("Error in {builtin}: {}", error.message),
-                None => format!("Error: {}", error.message),
-            };
-            Problem::new("tiltfile::evaluation", message).at(place)
-        } else if let Some(place) = error.syntax.as_deref().and_then(position) {
-            Problem::new("tiltfile::syntax", &error.message).at(place)
+        let (text, frames) = (error.to_string(), error.frames.clone());
+        let called = frames.iter().rev().find_map(place);
+        let message = match (&error.builtin, &called) {
+            (Some(builtin), Some(_)) => format!("Error in {builtin}: {}", error.message),
+            (None, Some(_)) => format!("Error: {}", error.message),
+            (_, None) => error.message.clone(),
+        };
+        // A file that does not parse may have been loaded by another one.
+        let root = error.root();
+        let problem = if let Some(place) = root.syntax.as_deref().and_then(place) {
+            let is_undefined = matches!(root.payload(), Some(Mistake::Undefined { .. }));
+            let title = if is_undefined { "undefined name" } else { "syntax error" };
+            let brief = root.message.strip_prefix(&format!("{place}: ")).unwrap_or(&root.message);
+            Problem::new("tiltfile::syntax", message).titled(title).in_brief(brief).at(place)
+        } else if let Some(place) = called {
+            let problem = Problem::new("tiltfile::evaluation", message).at(place);
+            match &error.builtin {
+                Some(builtin) if error.message.contains(builtin) => {
+                    problem.titled(format!("error in {builtin}")).in_brief(&error.message)
+                }
+                Some(builtin) => {
+                    let brief = format!("{builtin}: {}", error.message);
+                    problem.titled(format!("error in {builtin}")).in_brief(brief)
+                }
+                None => problem.titled("evaluation failed").in_brief(&error.message),
+            }
         } else {
-            Problem::new("tiltfile::load", &error.message)
+            Problem::new("tiltfile::load", message)
         };
         let problems = vec![problem.advise_on(error)];
-        Self { text, frames, problems, sources: BTreeMap::new() }
+        Self { text, frames, problems, ..Self::default() }
     }
 
     /// The calls that led to the problem, as Tilt prints them.
@@ -122,8 +155,8 @@ impl Failure {
     }
 }
 
-fn position(frame: &Frame) -> Option<Position> {
-    Some(Position { path: frame.path.clone()?, line: frame.line, column: frame.col })
+fn place(frame: &Frame) -> Option<Place> {
+    Some(Place { file: frame.path.clone()?, line: frame.line, column: frame.col })
 }
 
 /// The error of a builtin, with the way out if there is one.

@@ -94,6 +94,7 @@ fn evaluate_here(request: &Request, host: Arc<dyn Host>, limits: Limits) -> Eval
     let mut failure = outcome.err();
     if let Some(failure) = &mut failure {
         failure.sources = session.sources.take();
+        failure.dir = path::dir(&main_path);
     } else {
         let elapsed = GoDuration(i64::try_from(started.elapsed().as_nanos()).unwrap_or(i64::MAX));
         session.info(&format!("Successfully loaded Tiltfile ({elapsed})"));

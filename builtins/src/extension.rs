@@ -52,13 +52,20 @@ impl Repositories {
         used.collect()
     }
 
-    /// Where the files of a repository are.
-    fn root(&self, host: &dyn Host, project: &str, repo: &Value) -> Result<String, ExtensionError> {
+    /// Where the files of a repository are. Only for one that a Tiltfile declares the standard library stands in.
+    fn root(
+        &self,
+        host: &dyn Host,
+        project: &str,
+        repo: &Value,
+        is_declared: bool,
+    ) -> Result<String, ExtensionError> {
         let key = (text(repo, "url").to_owned(), text(repo, "ref").to_owned());
         if let Some(known) = self.found.borrow().get(&key) {
             return known.clone();
         }
-        let found = repository_root(host, project, &key.0, &key.1);
+        let find = if is_declared { repository_root } else { own_root };
+        let found = find(host, project, &key.0, &key.1);
         self.found.borrow_mut().insert(key, found.clone());
         found
     }
@@ -81,18 +88,19 @@ pub(crate) fn resolve(
     let repo_name = text(&extension, "repoName");
     let repo_path = text(&extension, "repoPath");
 
-    if !objects.declares_repo(repo_name)
-        && let Some(found) = embedded::tiltfile(host, repo_path)
-    {
-        ensure_repo(objects, repo_name);
+    let is_declared = objects.declares_repo(repo_name);
+    let repo = ensure_repo(objects, repo_name);
+    if !is_declared && let Some(found) = embedded::tiltfile(host, repo_path) {
         return found.map_err(|source| source.of_extension(&name));
     }
-
-    let repo = ensure_repo(objects, repo_name);
-    let root =
-        repositories.root(host, project, &repo).map_err(|source| source.of_repo(repo_name))?;
-    tiltfile_in(host, &root, text(&repo, "gitSubpath"), repo_path)
-        .map_err(|source| source.of_extension(&name))
+    let root = repositories.root(host, project, &repo, is_declared);
+    let found = root.map_err(|source| source.of_repo(repo_name)).and_then(|root| {
+        tiltfile_in(host, &root, text(&repo, "gitSubpath"), repo_path)
+            .map_err(|source| source.of_extension(&name))
+    });
+    let missing =
+        |source| ExtensionError::Missing { name: repo_path.to_owned(), source: Box::new(source) };
+    if is_declared { found } else { found.map_err(missing) }
 }
 
 /// A string field of an object's spec, empty if absent.
@@ -180,11 +188,33 @@ pub fn declared_tiltfile(
 }
 
 /// Where the files of a repository are, by its URL; a git repository is fetched if it is not there. The project may
-/// have a copy of its own, or pin a commit.
+/// have a copy of its own, or pin a commit. The standard library stands in for the public repository.
 ///
 /// # Errors
 /// If it cannot be had, in Tilt's words.
 pub fn repository_root(
+    host: &dyn Host,
+    project: &str,
+    url: &str,
+    reference: &str,
+) -> Result<String, ExtensionError> {
+    match own_root(host, project, url, reference) {
+        Err(why)
+            if url.trim_end_matches('/') == PUBLIC_REPOSITORY
+                && !matches!(why, ExtensionError::Lock(_) | ExtensionError::Revision(_)) =>
+        {
+            host.log(
+                Level::Warn,
+                &format!("{url} cannot be had ({why}), so the standard library stands in for it\n"),
+            );
+            embedded::root(host)
+        }
+        found => found,
+    }
+}
+
+/// Where the files of a repository are, without another one that stands in for it.
+fn own_root(
     host: &dyn Host,
     project: &str,
     url: &str,
@@ -216,19 +246,9 @@ pub fn repository_root(
     if host.stat(&vendored).is_ok() {
         return Ok(vendored);
     }
-    let found = match lock.commit(url, reference) {
+    match lock.commit(url, reference) {
         Some(commit) => checkout::pinned(host, import_path, commit),
         None => checkout::ensure(host, import_path, &branch),
-    };
-    match found {
-        Err(why) if url.trim_end_matches('/') == PUBLIC_REPOSITORY => {
-            host.log(
-                Level::Warn,
-                &format!("{url} cannot be had ({why}), so the standard library stands in for it\n"),
-            );
-            embedded::root(host)
-        }
-        found => found,
     }
 }
 

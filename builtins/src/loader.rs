@@ -10,8 +10,8 @@ use engine_model::{Hashes, LoadedRepo};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    diagnostic::Advice,
-    extension::{self, Repositories},
+    diagnostic::{Advice, MissingExtension},
+    extension::{self, ExtensionError, Repositories},
     session::{Session, Watch, frames_of_call},
 };
 
@@ -97,7 +97,7 @@ pub(crate) fn execute(
             let (host, known) = (session.host.as_ref(), &session.loader.repositories);
             let project = path::dir(&session.main_path);
             extension::resolve(host, known, &project, objects, module)
-                .map_err(|why| EvalError::new(why.to_string()))?
+                .map_err(|why| of_extension(&why))?
         }
         None => session.abs(module),
     };
@@ -121,6 +121,18 @@ pub(crate) fn execute(
     };
     session.loader.files.borrow_mut().insert(file, state);
     result
+}
+
+/// The error in Tilt's words, with what is known about the extension.
+fn of_extension(why: &ExtensionError) -> EvalError {
+    let error = EvalError::new(why.to_string());
+    match why {
+        ExtensionError::Missing { name, source } => {
+            let is_offline = matches!(**source, ExtensionError::Repo { .. });
+            error.with_payload(MissingExtension { name: name.clone(), is_offline })
+        }
+        _ => error,
+    }
 }
 
 fn execute_file(

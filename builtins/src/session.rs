@@ -18,7 +18,7 @@ use engine_model::GoDuration;
 use crate::{
     api::KubeCluster,
     declarations::Declarations,
-    diagnostic::Position,
+    diagnostic::Place,
     host::{FileKind, Host, Level},
     loader::{self, Loader},
 };
@@ -192,12 +192,12 @@ impl Session {
     }
 
     /// Where the builtin that is running was called.
-    pub fn call_position(&self, eval: &Evaluator<'_, '_, '_>) -> Position {
+    pub fn call_position(&self, eval: &Evaluator<'_, '_, '_>) -> Place {
         let frame = call_position(eval);
         let path =
             frame.as_ref().and_then(|it| it.path.clone()).unwrap_or_else(|| self.current_file());
         let (line, column) = frame.map_or((1, 1), |it| (it.line, it.col));
-        Position { path, line, column }
+        Place { file: path, line, column }
     }
 
     /// Runs `work` while these calls lead to the file being executed.

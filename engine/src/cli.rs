@@ -29,7 +29,6 @@ mod json;
 mod log_file;
 mod lsp;
 mod plan;
-mod report;
 mod snapshot;
 mod start;
 mod starter;

@@ -14,6 +14,7 @@ pub mod lsp;
 pub mod panics;
 pub mod platform;
 pub mod prompt;
+mod report;
 pub mod runtime;
 pub mod server;
 mod state_file;

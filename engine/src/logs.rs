@@ -43,7 +43,7 @@ pub use view::view_log_list;
 pub use writer::LogWriter;
 
 use spill::Spill;
-use state::{LogState, Message};
+use state::{LogState, Message, Note};
 
 /// How long the disk may take for one block before nobody waits for it anymore.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -185,13 +185,21 @@ impl LogStore {
         self.inner.changed.notify_waiters();
     }
 
-    fn append(&self, message: &Message<'_>) {
+    /// What a terminal shows after a segment and after later ones.
+    fn notes_from(&self, index: u64) -> Vec<Note> {
+        self.inner.lock().notes_from(index)
+    }
+
+    fn append(&self, message: &Message<'_>, note: Option<&str>) {
         if message.level < self.inner.level || message.text.is_empty() {
             return;
         }
         let needs_keeper = {
             let mut state = self.inner.lock();
-            state.append(message);
+            match note {
+                Some(note) => state.append_noted(message, note),
+                None => state.append(message),
+            }
             state.is_holding() || state.wants_to_spill()
         };
         self.inner.changed.notify_waiters();

@@ -9,7 +9,10 @@
 
 use std::borrow::Cow;
 
-use engine_formats::golang::{quote::quote, spell::nearest};
+use engine_formats::golang::{
+    quote::quote,
+    spell::{nearest, similar},
+};
 use starlark::{
     eval::{Arguments, Evaluator},
     values::{
@@ -273,9 +276,11 @@ fn param_name(spec: &str) -> (&str, bool) {
 
 fn unexpected_keyword(name: &str, params: &[(&str, &mut dyn Param<'_>)]) -> Complaint {
     let message = format!("unexpected keyword argument {}", quote(name));
+    let names = || params.iter().map(|(spec, _)| param_name(spec).0);
     // The reference offers only the first half of the parameters as suggestions.
-    let offered = params.iter().take(params.len().div_ceil(2)).map(|(spec, _)| param_name(spec).0);
-    Complaint::with_hint(message, nearest(name, offered), Some(Mistake::UnexpectedKeyword))
+    let hint = nearest(name, names().take(params.len().div_ceil(2)));
+    Complaint::with_hint(message, hint, Some(Mistake::UnexpectedKeyword))
+        .meaning(similar(name, names()))
 }
 
 fn mismatch<T>(value: Value<'_>, want: &str) -> Result<T, Mismatch> {

@@ -1,13 +1,16 @@
 //! Decides what `value.name` is, and what is said when there is no such attribute.
 
-use engine_formats::golang::{quote::quote, spell::nearest};
+use engine_formats::golang::{
+    quote::quote,
+    spell::{nearest, similar},
+};
 use starlark::{
     any::ProvidesStaticType,
     values::{Heap, Value},
 };
 
 use super::{
-    error::{Complaint, Site, raise_at},
+    error::{Complaint, Site},
     methods,
     native::{BoundMethod, Outcome},
     structs::{StructConstructor, StructRef},
@@ -62,10 +65,12 @@ fn is_plain(value: Value<'_>) -> bool {
 /// `list has no .sort field or method`, with a hint if a similar name exists.
 pub(crate) fn no_such_attribute(value: Value<'_>, name: &str) -> starlark::Error {
     let message = missing(value, name);
-    if value.request_value::<OwnAttributes>().is_some() {
-        return raise_at(Site::Attribute, message);
-    }
     let names = attr_names(value);
+    if value.request_value::<OwnAttributes>().is_some() {
+        let meant = similar(name, names.iter().map(String::as_str)).map(|it| format!(".{it}"));
+        let complaint = Complaint::from(message).meaning(meant.as_deref());
+        return complaint.raise_at(Site::Attribute);
+    }
     let hint = nearest(name, names.iter().map(String::as_str)).map(|it| format!(".{it}"));
     Complaint::with_hint(message, hint.as_deref(), None).raise_at(Site::Attribute)
 }

@@ -1,7 +1,7 @@
 //! Decides what is said when the arguments of a call do not fit a function written in a Tiltfile,
 //! and how Rust calls such functions.
 
-use engine_formats::golang::quote::quote;
+use engine_formats::golang::{quote::quote, spell::similar};
 use starlark::{
     eval::Evaluator,
     values::{
@@ -192,7 +192,7 @@ impl Given {
                     return multiple();
                 }
             } else if !has_kwargs {
-                return Some(unexpected_keyword(name, keyword));
+                return Some(unexpected_keyword(name, keyword, params));
             } else if surplus.contains(&keyword.as_str()) {
                 return multiple();
             } else {
@@ -214,9 +214,10 @@ impl Given {
     }
 }
 
-fn unexpected_keyword(name: &str, keyword: &str) -> Complaint {
+fn unexpected_keyword(name: &str, keyword: &str, params: &[ParamInfo]) -> Complaint {
     let message = format!("function {name} got an unexpected keyword argument {}", quote(keyword));
-    Complaint::new(message, Some(Mistake::UnexpectedKeyword))
+    let names = params.iter().filter(|it| is_ordinary(it.kind)).map(|it| it.name.as_str());
+    Complaint::new(message, Some(Mistake::UnexpectedKeyword)).meaning(similar(keyword, names))
 }
 
 fn is_ordinary(kind: ParamKind) -> bool {
@@ -275,7 +276,8 @@ pub(crate) fn describe(
         return Some(format!("function {name} missing 1 argument ({})", first?).into());
     }
     if crate_message.contains(words::EXTRA_NAMED) {
-        return Some(unexpected_keyword(name, &first?));
+        let params = def.map_or(&[][..], |it| &it.params);
+        return Some(unexpected_keyword(name, &first?, params));
     }
     let extra = crate_message.strip_prefix(words::FOUND)?.split_once(words::EXTRA_POSITIONAL)?.0;
     let slots = def?.params.iter().filter(|p| is_positional(p.kind)).count();

@@ -25,7 +25,14 @@ pub enum Site {
 /// A mistake that is known by more than its words, for whoever gives advice. Errors carry it as a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mistake {
-    /// A name that nothing has; this one exists.
+    /// A variable or function that does not exist, and the one that was probably meant.
+    Undefined {
+        /// The name that nothing has.
+        name: String,
+        /// The name that was probably meant.
+        meant: Option<String>,
+    },
+    /// Another name that nothing has; this one exists.
     Misspelled(String),
     /// A keyword argument that the function does not have.
     UnexpectedKeyword,
@@ -66,6 +73,12 @@ impl Complaint {
             ),
             None => Self::new(message, other),
         }
+    }
+
+    /// Knows which name was probably meant, where the words are not to say it.
+    pub(crate) fn meaning(mut self, meant: Option<&str>) -> Self {
+        self.mistake = meant.map(|it| Mistake::Misspelled(it.to_owned())).or(self.mistake);
+        self
     }
 
     /// Raises it at a place of an expression.
@@ -246,6 +259,13 @@ impl EvalError {
             Some(inner) => inner.payload(),
             None => payload.downcast_ref(),
         }
+    }
+
+    /// The error of the innermost file, if files have loaded each other.
+    #[must_use]
+    pub fn root(&self) -> &Self {
+        let inner = self.payload.as_deref().and_then(|it| it.downcast_ref::<Self>());
+        inner.map_or(self, Self::root)
     }
 
     /// Raises this error again from a builtin that ran another file. If the other file failed

@@ -231,8 +231,11 @@ impl Interpreter {
         let is_builtin = |name: &str| {
             predeclared.iter().any(|(given, _)| *given == name) || self.has_global(name)
         };
-        let mut prepared =
-            prepare(source, &is_builtin).map_err(|error| EvalError::of_syntax(path, error))?;
+        let mut prepared = prepare(source, &is_builtin).map_err(|error| {
+            let mut names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+            names.sort_unstable();
+            EvalError::of_syntax(path, error.suggest_among(&names))
+        })?;
         let text = std::mem::take(&mut prepared.text);
         let prepared = Rc::new(prepared);
         self.files.borrow_mut().insert(path.to_owned(), Rc::clone(&prepared));

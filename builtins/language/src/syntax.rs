@@ -20,6 +20,7 @@ pub mod token;
 use std::borrow::Cow;
 
 use ast::Ast;
+use engine_formats::golang::spell;
 pub use literal::unquote;
 use position::LineTable;
 pub use resolve::{Resolution, Scope};
@@ -38,6 +39,19 @@ pub struct SyntaxError {
     pub message: String,
     /// The mistake, if it is a known one.
     pub mistake: Option<Mistake>,
+}
+
+impl SyntaxError {
+    /// The same error; if a name does not exist, one of these may have been meant.
+    #[must_use]
+    pub fn suggest_among(mut self, names: &[&str]) -> Self {
+        if let Some(Mistake::Undefined { name, meant }) = &mut self.mistake {
+            let candidates = meant.as_deref().into_iter().chain(names.iter().copied());
+            let nearest = spell::similar(name, candidates).map(str::to_owned);
+            *meant = nearest.or(meant.take());
+        }
+        self
+    }
 }
 
 /// An error whose place is still a byte offset.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine_formats::golang::quote::quote_joined;
+use engine_formats::golang::{quote::quote_joined, spell};
 use engine_model::Manifest;
 
 use crate::{
@@ -72,6 +72,7 @@ fn not_found(unknown: &[&str], requested: &[String], manifests: &[Manifest]) -> 
         ),
     )
     .advise(Advice::ListResources)
+    .suggest(unknown.iter().find_map(|it| spell::similar(it, others.iter().copied())))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use engine_formats::{
     yaml,
 };
 
-use crate::{declarations::NameTaken, diagnostic::Position};
+use crate::{declarations::NameTaken, diagnostic::Place};
 
 /// Why a resource or its images make no manifest.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub(crate) enum AssemblyError {
         quote(.from),
         quote(.to)
     )]
-    Rename { position: Position, from: String, to: String, why: NameTaken },
+    Rename { position: Place, from: String, to: String, why: NameTaken },
     #[error("getting image build info for {resource}: {why}")]
     ImageBuilds { resource: String, why: TargetError },
     #[error("creating K8s deploy target for {resource}: {why}")]

@@ -12,7 +12,7 @@ use engine_model::{
 
 use crate::{
     api::{KubeContext, trigger_mode::TriggerModeArg},
-    diagnostic::Position,
+    diagnostic::Place,
 };
 
 /// All declarations about Kubernetes.
@@ -165,7 +165,7 @@ pub struct ResourceOptions {
     /// Labels.
     pub labels: BTreeMap<String, String>,
     /// Where the call is.
-    pub position: Position,
+    pub position: Place,
 }
 
 /// One `k8s_custom_deploy` call.
@@ -193,7 +193,7 @@ pub struct WorkloadFunction {
     /// Its name.
     pub name: String,
     /// Where it is defined.
-    pub position: Position,
+    pub position: Place,
     /// The file whose module keeps it alive.
     pub file: String,
 }

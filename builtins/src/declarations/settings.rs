@@ -7,7 +7,7 @@ use engine_model::{
     WatchSettings,
 };
 
-use crate::{api::trigger_mode::TriggerModeArg, diagnostic::Position, session::Request};
+use crate::{api::trigger_mode::TriggerModeArg, diagnostic::Place, session::Request};
 
 /// What a Tiltfile says about the engine.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Settings {
     /// Feature flags.
     pub features: Features,
     /// The trigger mode for all resources, and where it was set.
-    pub trigger_mode: Option<(TriggerModeArg, Position)>,
+    pub trigger_mode: Option<(TriggerModeArg, Place)>,
 }
 
 impl Settings {

@@ -1,6 +1,43 @@
 //! Help for common errors.
 
+use std::fmt;
+
 use builtins_language::{EvalError, Mistake};
+use engine_formats::golang::{quote::quote, spell};
+
+/// An extension that is neither in the bundled library nor, as far as it could be reached, in the public repository.
+/// Errors carry it as their payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MissingExtension {
+    /// Its name.
+    pub(crate) name: String,
+    /// Whether the public repository could not be reached.
+    pub(crate) is_offline: bool,
+}
+
+impl MissingExtension {
+    /// The one that was probably meant.
+    fn meant(&self) -> Option<&'static str> {
+        spell::similar(&self.name, stdlib::all().map(|it| it.name))
+    }
+
+    fn help(&self) -> Option<String> {
+        let meant = self.meant().map(did_you_mean);
+        let offline = "The public repository could not be reached to look there";
+        match (meant, self.is_offline) {
+            (Some(meant), true) => Some(format!("{meant} {offline}")),
+            (None, true) => Some(offline.to_owned()),
+            (meant, false) => meant,
+        }
+    }
+}
+
+impl fmt::Display for MissingExtension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let or_public = if self.is_offline { "" } else { " or the public repository" };
+        write!(f, "There is no extension {} in the bundled library{or_public}", quote(&self.name))
+    }
+}
 
 /// The way out of a problem of the API. Errors of builtins carry it as their payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,13 +96,37 @@ impl Advice {
     }
 }
 
+/// The question after a misspelled name.
+pub(super) fn did_you_mean(meant: &str) -> String {
+    format!("did you mean `{meant}`?")
+}
+
+/// The name that was probably meant where there is an error of execution.
+pub(super) fn meant(error: &EvalError) -> Option<String> {
+    if let Some(missing) = error.payload::<MissingExtension>() {
+        return missing.meant().map(str::to_owned);
+    }
+    match error.payload::<Mistake>()? {
+        Mistake::Misspelled(meant) | Mistake::Undefined { meant: Some(meant), .. } => {
+            Some(meant.clone())
+        }
+        _ => None,
+    }
+}
+
 /// The way out of an error of execution.
 pub(super) fn help(error: &EvalError) -> Option<String> {
+    if let Some(missing) = error.payload::<MissingExtension>() {
+        return missing.help();
+    }
+    if let Some(meant) = meant(error) {
+        return Some(did_you_mean(&meant));
+    }
     if let Some(advice) = error.payload::<Advice>() {
         return Some(advice.text().to_owned());
     }
     let text = match error.payload::<Mistake>()? {
-        Mistake::Misspelled(meant) => return Some(format!("did you mean `{meant}`?")),
+        Mistake::Misspelled(_) | Mistake::Undefined { .. } => return None,
         Mistake::UnexpectedKeyword => {
             "see the parameters of this function in the Tiltfile API reference"
         }

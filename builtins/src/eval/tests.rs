@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use engine_model::Report;
+use expect_test::expect;
+
 use super::evaluate;
 use crate::{diagnostic::Failure, host::OsHost, session::Request};
 
@@ -72,6 +75,57 @@ fn methods_of_values_print_their_receiver_and_functions_of_modules_do_not() {
         let want = format!("{printed} builtin_function_or_method");
         assert!(found.ends_with(&want), "{value}: {found}");
     }
+}
+
+#[test]
+fn misspelled_names_come_with_what_was_probably_meant() {
+    for (text, meant) in [
+        ("local_resorce('a', cmd='true')", Some("local_resource")),
+        ("x = true", Some("True")),
+        ("settings = 1\nprint(setings)", Some("settings")),
+        ("def f():\n    local_value = 1\n    return locl_value\nf()", Some("local_value")),
+        ("local_resource('a', resource_dep=[])", Some("resource_deps")),
+        ("def f(name): pass\nf(nam=1)", Some("name")),
+        ("os.getcwdd()", Some(".getcwd")),
+        ("struct(port=1).prt", Some(".port")),
+        ("local_resource('web', 'true')\nconfig.set_enabled_resources(['wbe'])", Some("web")),
+        ("nothing_like_it()", None),
+        ("local_resource('a', nothing_like_it=1)", None),
+        ("fail('undefined: x (did you mean y?)')", None),
+    ] {
+        let (_, failure) = evaluated(text);
+        let failure = failure.expect(text);
+        assert_eq!(failure.problems[0].meant.as_deref(), meant, "{text}: {}", failure.text);
+        if let Some(meant) = meant {
+            let (end, help) =
+                (format!(" (did you mean {meant}?)"), format!("did you mean `{meant}`?"));
+            let report = failure.report();
+            assert!(report.headline.ends_with(&end), "{text}: {}", report.headline);
+            assert_eq!(report.headline.matches("did you mean").count(), 1, "{text}");
+            assert_eq!(report.help.as_deref(), Some(help.as_str()), "{text}");
+        }
+    }
+}
+
+/// What people who see no terminal are told of a failure, without the words of Tilt.
+fn reported(text: &str) -> String {
+    let (_, failure) = evaluated(text);
+    let failure = failure.expect(text);
+    let title = failure.problems[0].title.clone();
+    let report = Report { text: String::new(), ..failure.report() };
+    format!("{title:?}\n{report:#?}\n").replace(&failure.dir, "DIR")
+}
+
+#[test]
+fn a_failure_is_data_with_its_place_the_lines_around_it_and_its_callers() {
+    expect![[r#""#]]
+        .assert_eq(&reported("# one\n\nlocal_resorce('a', cmd='true')\n# four\n# five\n# six\n"));
+    expect![[r#""#]].assert_eq(&reported(
+        "def build(name):\n    docker_build(name, '.', contxt='x')\n\nbuild('app')\n",
+    ));
+    expect![[r#""#]].assert_eq(&reported("1 + 'a'"));
+    expect![[r#""#]].assert_eq(&reported("x = (\n"));
+    expect![[r#""#]].assert_eq(&reported("local('echo oh no >&2; exit 3', quiet=True)"));
 }
 
 #[test]

@@ -23,6 +23,14 @@ pub enum ExtensionError {
         /// Why.
         source: Box<Self>,
     },
+    /// Neither the standard library has the extension nor the public repository, if that can be had.
+    #[error("{source}")]
+    Missing {
+        /// Its name.
+        name: String,
+        /// What is wrong with the public repository.
+        source: Box<Self>,
+    },
     /// The URL has an unsupported scheme.
     #[error("invalid: URL must start with 'https://': {0}")]
     Scheme(String),

@@ -1,8 +1,13 @@
 //! Every extension of the standard library loads, by itself and without a network.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
-use builtins::{Request, extension, host::OsHost};
+use builtins::{Request, diagnostic::Failure, extension, host::OsHost};
 
 /// Loading it fails, as it is only the folder of others.
 const NO_EXTENSION: &str = "tests";
@@ -73,8 +78,40 @@ fn program(path: &Path, script: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Evaluates a Tiltfile where nothing can be downloaded.
+#[test]
+fn an_extension_that_nobody_has_is_compared_with_those_that_are_bundled() {
+    let dir = tempfile::tempdir().unwrap();
+    let offline = "The public repository could not be reached to look there";
+    for (name, meant, help) in [
+        (
+            "restart_proces",
+            " (did you mean restart_process?)",
+            format!("did you mean `restart_process`? {offline}"),
+        ),
+        ("nothing_like_it", "", offline.to_owned()),
+    ] {
+        let (log, failure) = outcome_of(dir.path(), &format!("load('ext://{name}', 'x')\n"));
+        let failure = failure.unwrap();
+        let words = format!(
+            "cannot load ext://{name}: loading extension repo default: download error: \
+             waiting 5s before retrying. Original error: exit status 128"
+        );
+        assert!(failure.text.ends_with(&words), "{}", failure.text);
+        assert!(!log.contains("stands in"), "{log}");
+        let report = failure.report();
+        let headline =
+            format!("Tiltfile:1:1: There is no extension \"{name}\" in the bundled library{meant}");
+        assert_eq!((report.headline, report.help), (headline, Some(help)));
+    }
+}
+
+/// Why a Tiltfile fails where nothing can be downloaded.
 fn failure_of(dir: &Path, text: &str) -> Option<String> {
+    outcome_of(dir, text).1.map(|it| it.text)
+}
+
+/// Evaluates a Tiltfile where nothing can be downloaded.
+fn outcome_of(dir: &Path, text: &str) -> (String, Option<Failure>) {
     let (work, home) = (dir.join("work"), dir.join("home"));
     fs::create_dir_all(&work).unwrap();
     fs::create_dir_all(&home).unwrap();
@@ -87,7 +124,12 @@ fn failure_of(dir: &Path, text: &str) -> Option<String> {
         ("GIT_ALLOW_PROTOCOL", "file".to_owned()),
     ];
     let env = env.map(|(name, value)| (name.to_owned(), value));
-    let host = OsHost::new(env, Box::new(|_, _| {})).in_dir(work);
+    let log = Arc::new(Mutex::new(String::new()));
+    let sink = Arc::clone(&log);
+    let show = move |_, text: &str| sink.lock().unwrap().push_str(text);
+    let host = OsHost::new(env, Box::new(show)).in_dir(work);
     let request = Request::new("Tiltfile", "alpha tiltfile-result");
-    builtins::evaluate(&request, Arc::new(host)).failure.map(|it| it.text)
+    let failure = builtins::evaluate(&request, Arc::new(host)).failure;
+    let log = log.lock().unwrap().clone();
+    (log, failure)
 }

@@ -86,7 +86,12 @@ impl Outline {
     }
 
     fn run(&mut self, depth: usize, verb: &str, run: &Value) {
-        let error = run["error"].as_str().map_or(String::new(), |it| format!(", and failed: {it}"));
+        let error = match run["error"].as_str().map(str::trim) {
+            None => String::new(),
+            // The reason says it.
+            Some(it) if it.contains('\n') => ", and failed".to_owned(),
+            Some(it) => format!(", and failed: {it}"),
+        };
         let (at, reason) = (when::when(str_of(&run["startedAt"])), str_of(&run["reason"]));
         self.line(depth, &format!("{verb} {at}: {reason}{error}"));
         self.causes(depth + 1, run);

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use engine_model::FilePath;
+use engine_model::{FilePath, Report};
 
 use crate::{reason::Reason, resource::ResourceName, status::UpdateStatus, time::Time};
 
@@ -32,6 +32,8 @@ pub struct Run {
     pub ended: Option<Time>,
     /// What went wrong, if anything.
     pub error: Option<String>,
+    /// More about that, if the Tiltfile is wrong.
+    pub report: Option<Box<Report>>,
 }
 
 /// Why a run of a Tiltfile failed.
@@ -39,8 +41,8 @@ pub struct Run {
 pub enum LoadError {
     /// It was canceled.
     Canceled,
-    /// The Tiltfile is wrong, in the words of its evaluation.
-    Tiltfile(String),
+    /// The Tiltfile is wrong.
+    Tiltfile(Box<Report>),
     /// The main Tiltfile declares no resource.
     NoResources,
 }
@@ -51,7 +53,7 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Canceled => "build canceled",
-            Self::Tiltfile(text) => text,
+            Self::Tiltfile(report) => &report.text,
             Self::NoResources => {
                 "No resources found. Check out https://docs.tilt.dev/tutorial.html to get started!"
             }

@@ -17,6 +17,7 @@ pub mod names;
 pub mod object;
 pub mod path;
 pub mod pod;
+pub mod report;
 pub mod settings;
 pub mod spec;
 pub mod target;
@@ -49,6 +50,7 @@ pub use manifest::{DeployTarget, Manifest, TriggerMode};
 pub use names::{ImageName, LiveUpdateName, ResourceName};
 pub use object::{Kind, ObjectId};
 pub use path::FilePath;
+pub use report::{Caller, Excerpt, Place, Report};
 pub use settings::{
     CiSettings, DockerPruneSettings, Hashes, IgnorePatterns, LocalRegistry, RegistryHosting,
     TelemetrySettings, UpdateSettings, VersionSettings, WatchSettings,

@@ -12,7 +12,7 @@ use builtins::{
     host::{Host as _, Level},
 };
 use clap::Args;
-use engine_cli::{Failure, Printer};
+use engine_cli::{Failure, Printer, is_tilt};
 use engine_model::{ComposeProject, DeployTarget, Load, Manifest};
 
 use super::{
@@ -25,7 +25,7 @@ use crate::{
         compose::Compose,
     },
     exec::env::Colors,
-    logs as log,
+    logs as log, report,
 };
 
 /// Delete what the Tiltfile deploys.
@@ -79,7 +79,12 @@ pub(super) fn run(
         return Ok(interrupt::finish(&host, printer));
     }
     if let Some(failure) = evaluation.failure {
-        return Err(Failure::Command(failure.text));
+        let excerpts = report::excerpts_for_stderr(&failure);
+        let code = Failure::Command(failure.text).report(printer);
+        if !is_tilt() {
+            printer.err(&excerpts);
+        }
+        return Ok(code);
     }
     let deployed = in_order(&evaluation.load);
     let level = if is_debug { log::Level::Debug } else { log::Level::Info };

@@ -10,7 +10,8 @@ use engine_cli::{Failure, Printer};
 use engine_model::path::to_path;
 use engine_model::{Load, LoadedRepo};
 
-use super::{interrupt::OwnHost, report};
+use super::interrupt::OwnHost;
+use crate::report;
 
 /// The result of a Tiltfile.
 pub(super) struct Evaluated {

@@ -19,8 +19,9 @@ use engine_model::GoDuration;
 use super::{
     Global, TILTFILE_FAILURE,
     interrupt::{self, OwnHost},
-    json, report,
+    json,
 };
+use crate::report;
 
 /// Evaluate the Tiltfile and print the result as JSON.
 ///

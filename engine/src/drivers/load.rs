@@ -69,7 +69,7 @@ impl LoadedTiltfile {
             return Some(LoadError::Canceled);
         }
         if let Some(failure) = &self.evaluation.failure {
-            return Some(LoadError::Tiltfile(failure.text.clone()));
+            return Some(LoadError::Tiltfile(Box::new(failure.report())));
         }
         let is_empty = &*self.tiltfile == MAIN && self.evaluation.load.manifests.is_empty();
         is_empty.then_some(LoadError::NoResources)

@@ -26,6 +26,9 @@ const FEW: usize = 4;
 /// Warnings remembered of one span.
 const MAX_WARNINGS: usize = 100;
 
+/// Notes that are remembered for terminals that show the log later.
+const MAX_NOTES: usize = 16;
+
 /// How many blocks are looked at in one go when room is made: what survives of them stays in memory for a moment.
 const EVICT_BLOCKS: usize = 64;
 
@@ -58,6 +61,15 @@ impl Held {
     }
 }
 
+/// A text that a terminal shows after a segment. It is no part of the log, and nobody else sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Note {
+    /// The index of the segment.
+    pub(super) after: u64,
+    /// The text, with its newline.
+    pub(super) text: Arc<str>,
+}
+
 /// Everything the log holds.
 #[derive(Debug)]
 pub(super) struct LogState {
@@ -78,6 +90,7 @@ pub(super) struct LogState {
     epochs: Vec<u64>,
     scrubber: Arc<Scrubber>,
     held: Vec<Held>,
+    notes: VecDeque<Note>,
 }
 
 impl LogState {
@@ -96,7 +109,23 @@ impl LogState {
             epochs: Vec::new(),
             scrubber: Arc::default(),
             held: Vec::new(),
+            notes: VecDeque::new(),
         }
+    }
+
+    /// Adds a message, and what a terminal shows after it.
+    pub(super) fn append_noted(&mut self, message: &Message<'_>, note: &str) {
+        self.append(message);
+        self.release_span(message.span);
+        if self.notes.len() == MAX_NOTES {
+            self.notes.pop_front();
+        }
+        self.notes.push_back(Note { after: self.next.saturating_sub(1), text: note.into() });
+    }
+
+    /// The notes after a segment and after later ones.
+    pub(super) fn notes_from(&self, index: u64) -> Vec<Note> {
+        self.notes.iter().filter(|it| it.after >= index).cloned().collect()
     }
 
     /// The index of the next segment.

@@ -11,7 +11,7 @@ use engine_api::log::{Filter, Formatter, Lines};
 use tokio::sync::oneshot;
 
 use super::{
-    Checkpoint, LogStore,
+    Checkpoint, LogStore, Segment,
     reader::{Reader, SegmentBatch},
 };
 
@@ -43,6 +43,7 @@ impl TerminalStream {
         let (stop, stopped) = oneshot::channel();
         let (ended, done) = mpsc::channel();
         let printer = Terminal {
+            store: store.clone(),
             reader: store.reader(from).skipping(filter.resources.iter().cloned(), filter.since),
             formatter: Formatter::new(!filter.is_one_resource()),
             lines: Lines::new(filter),
@@ -69,6 +70,7 @@ impl TerminalStream {
 }
 
 struct Terminal<W> {
+    store: LogStore,
     reader: Reader,
     lines: Lines,
     formatter: Formatter,
@@ -135,7 +137,23 @@ impl<W: Write> Terminal<W> {
         let missing = batch.gap.as_ref().map_or(0, |it| it.of(self.lines.filter()));
         let missing = self.missing.add(missing, Instant::now());
         self.tell_missing(missing);
-        let lines = self.lines.next(&batch.segments);
+        let mut rest = batch.segments.as_slice();
+        let first = rest.first().map_or(u64::MAX, |it| it.index);
+        for note in self.store.notes_from(first) {
+            let (before, after) = rest.split_at(rest.partition_point(|it| it.index <= note.after));
+            let Some(noted) = before.last().filter(|it| it.index == note.after) else { continue };
+            self.print_segments(before);
+            if self.lines.filter().matches(noted) {
+                self.formatter.finish(&mut self.text);
+                self.text.push_str(&note.text);
+            }
+            rest = after;
+        }
+        self.print_segments(rest);
+    }
+
+    fn print_segments(&mut self, segments: &[Segment]) {
+        let lines = self.lines.next(segments);
         self.formatter.write(&lines, &mut self.text);
     }
 

@@ -57,8 +57,17 @@ impl LogWriter {
 
     /// Writes text that came up at another time.
     pub fn write_at(&self, time: SystemTime, level: Level, text: &str) {
+        self.append(time, level, text, None);
+    }
+
+    /// Writes whole lines with a note for terminals: they show it below, and it is no part of the log.
+    pub fn write_noted(&self, level: Level, text: &str, note: &str) {
+        self.append(SystemTime::now(), level, text, Some(note));
+    }
+
+    fn append(&self, time: SystemTime, level: Level, text: &str, note: Option<&str>) {
         let message = Message { span: &self.span, time, level, fields: &self.fields, text };
-        self.store.append(&message);
+        self.store.append(&message, note);
     }
 
     /// Writes a message that is of interest to those who work on the engine.

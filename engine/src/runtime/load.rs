@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use builtins::diagnostic::Failure;
+use engine_cli::is_tilt;
 use engine_core::{
     Event, Loaded, Time,
     objects::ObjectEvent,
@@ -16,7 +18,12 @@ use engine_model::{Load, Manifest, ObjectId, WatchTarget};
 use engine_view::declare::{self, Declaration, Declarer};
 
 use super::{Mode, Runtime, clock, names};
-use crate::{drivers::load::LoadedTiltfile, logs::Level};
+use crate::{
+    drivers::load::LoadedTiltfile,
+    exec::env::Colors,
+    logs::{Level, LogWriter},
+    report,
+};
 
 /// What a Tiltfile says that opts out of usage reports.
 const OPTED_OUT: u8 = 1;
@@ -72,12 +79,13 @@ impl Runtime {
         let found = evaluation.repositories;
         self.step(Event::Object(ObjectEvent::ReposLoaded { found }));
         if let Some(error) = &error {
-            // A message that ends its last line itself is followed by an empty one.
-            log.write(Level::Error, &format!("{error}\n"));
+            self.log_failure(&log, error, evaluation.failure.as_ref());
         }
         let result = match error {
-            Some(LoadError::Tiltfile(text)) => {
-                Err(LoadError::Tiltfile(self.drivers.logs.scrubber().scrub(&text).into_owned()))
+            Some(LoadError::Tiltfile(report)) => {
+                let scrubber = self.drivers.logs.scrubber();
+                let report = report.edited(&|it| scrubber.scrub(it).into_owned());
+                Err(LoadError::Tiltfile(Box::new(report)))
             }
             Some(error) => Err(error),
             None => {
@@ -98,6 +106,21 @@ impl Runtime {
         self.step(Event::Object(ObjectEvent::TargetsDeclared { tiltfile: name, targets, is_good }));
         // Most of what a load needs is not needed again until the next one.
         crate::platform::code::release();
+    }
+
+    /// Writes Tilt's words to the log, and shows more on the terminal, unless the engine stands in for Tilt.
+    fn log_failure(&self, log: &LogWriter, error: &LoadError, failure: Option<&Failure>) {
+        // A message that ends its last line itself is followed by an empty one.
+        let line = format!("{error}\n");
+        match failure.filter(|_| matches!(error, LoadError::Tiltfile(_)) && !is_tilt()) {
+            None => log.write(Level::Error, &line),
+            Some(failure) => {
+                let is_colored = self.drivers.settings.colors == Colors::On;
+                let excerpts = report::excerpts(failure, is_colored);
+                let excerpts = self.drivers.logs.scrubber().scrub(&excerpts).into_owned();
+                log.write_noted(Level::Error, &line, &excerpts);
+            }
+        }
     }
 
     /// The main Tiltfile, before it has run.

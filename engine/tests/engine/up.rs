@@ -11,4 +11,5 @@ mod loops;
 mod names;
 mod reload;
 mod start_errors;
+mod tiltfile_errors;
 mod typed;

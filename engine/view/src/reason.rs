@@ -11,10 +11,11 @@ use engine_core::{
     objects::CmdPhase,
     resource::{Resource, Server, Workload},
     status::{RuntimeStatus, UpdateStatus},
-    tiltfile::{MAIN, Tiltfile},
 };
-use engine_model::{CmdSpec, Probe, Time, names, pod::Pod};
+use engine_model::{CmdSpec, Place, Probe, Report, Time, names, pod::Pod};
 use serde::Serialize;
+
+mod tiltfile;
 
 /// A chain of holds is followed so far; holds may form a circle.
 const MAX_DEPTH: usize = 16;
@@ -61,7 +62,20 @@ pub struct Cause {
     pub headline: String,
 }
 
+/// The first error that somebody can fix in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirstError {
+    /// Where it is: `file`, `line` and `column` beside the message.
+    #[serde(flatten)]
+    pub place: Place,
+    /// What is wrong there, in one line.
+    pub message: String,
+}
+
 /// Why a resource is in its state.
+///
+/// As JSON, fields have these names in camel case: `resource`, `state`, `headline`, `detail`, `since`, `waitsFor`,
+/// `cause`, `wayOut`, `place`, `firstError`, `report`; what is not known is null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reason {
@@ -74,7 +88,7 @@ pub struct Reason {
     pub state: State,
     /// The reason in one line, without the name.
     pub headline: String,
-    /// What else is known, a line each.
+    /// What else is known, a line each; of a Tiltfile error, the lines around its place and the calls that led there.
     pub detail: Vec<String>,
     /// Since when it is so, in UTC.
     pub since: Option<String>,
@@ -84,6 +98,12 @@ pub struct Reason {
     pub cause: Option<Cause>,
     /// What somebody can do about it.
     pub way_out: Option<String>,
+    /// Where the problem is, if it is in a file.
+    pub place: Option<Place>,
+    /// The first error in a file.
+    pub first_error: Option<FirstError>,
+    /// Why a Tiltfile failed, as data: `text`, `headline`, `more`, `code`, `place`, `excerpt`, `stack`, `help`.
+    pub report: Option<Box<Report>>,
 }
 
 serde_json::derived_to_json!(Reason);
@@ -101,6 +121,9 @@ impl Reason {
             waits_for: Vec::new(),
             cause: None,
             way_out: None,
+            place: None,
+            first_error: None,
+            report: None,
         }
     }
 
@@ -111,7 +134,11 @@ impl Reason {
         for line in &mut self.detail {
             *line = edit(line);
         }
-        self.way_out = self.way_out.map(|it| it.replace(PROGRAM, program));
+        self.way_out = self.way_out.map(|it| edit(&it.replace(PROGRAM, program)));
+        if let Some(first) = &mut self.first_error {
+            first.message = edit(&first.message);
+        }
+        self.report = self.report.map(|it| Box::new(it.edited(&edit)));
         self
     }
 
@@ -170,31 +197,9 @@ fn blocker(reason: &Reason, find: &dyn Fn(&str) -> Option<Arc<Reason>>) -> Optio
 #[must_use]
 pub fn reason(world: &World, name: &str) -> Option<Reason> {
     if let Some(tiltfile) = world.tiltfile(name) {
-        return Some(Reason { is_tiltfile: true, ..of_tiltfile(tiltfile) });
+        return Some(Reason { is_tiltfile: true, ..tiltfile::of(tiltfile) });
     }
     world.resource(name).map(|it| of_resource(world, it))
-}
-
-fn of_tiltfile(tiltfile: &Tiltfile) -> Reason {
-    let name = &*tiltfile.name;
-    if let Some(run) = &tiltfile.current {
-        return Reason::new(name, State::Updating, "loading").since(Some(run.started));
-    }
-    let Some(run) = &tiltfile.last else {
-        return Reason::new(name, State::Waiting, "not loaded yet");
-    };
-    match &run.error {
-        None => Reason::new(name, State::Ok, "loaded").since(run.ended),
-        Some(error) => {
-            let way_out = if name == MAIN {
-                "fix the Tiltfile; it loads again when you save it"
-            } else {
-                "fix the extension; it loads again when you save it"
-            };
-            let failed = Reason::new(name, State::Failed, last_line(error)).since(run.ended);
-            failed.detail(error.trim_end()).way_out(way_out)
-        }
-    }
 }
 
 fn of_resource(world: &World, resource: &Resource) -> Reason {

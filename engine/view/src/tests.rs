@@ -7,12 +7,13 @@ use engine_core::{
     live_update::{Found, Roots},
     reason::Reason,
     resource::{EnableState, UpdateId},
-    tiltfile::{LoadId, MAIN},
+    tiltfile::{LoadError, LoadId, MAIN},
     world::{DockerEvent, ServiceEvent, StartLoad},
 };
 use engine_model::{
-    Cmd, CmdSpec, ComposeProject, ComposeSpec, ComposeTarget, Container, DeployTarget, Link, Load,
-    LocalTarget, Manifest, Port, ResourceName, TargetId, TriggerMode, Url,
+    Caller, Cmd, CmdSpec, ComposeProject, ComposeSpec, ComposeTarget, Container, DeployTarget,
+    Excerpt, Link, Load, LocalTarget, Manifest, Place, Port, Report, ResourceName, TargetId,
+    TriggerMode, Url,
     container::{PROJECT_LABEL, SERVICE_LABEL},
     names,
 };
@@ -474,6 +475,32 @@ fn a_load_declares_objects_switches_and_targets() {
         target local:web: ["/src/web"]
         target configs:(Tiltfile): ["/src/Tiltfile"]
     "#]].assert_eq(&out);
+}
+
+#[test]
+fn the_reason_of_a_tiltfile_error_shows_the_lines_around_it() {
+    let mut rig = Rig::new(vec![local("db")]);
+    rig.step(Event::ArgsChanged { tiltfile: MAIN.into(), args: vec!["a".to_owned()] });
+    let place = |line, column| Place { file: "/src/Tiltfile".to_owned(), line, column };
+    let report = Report {
+        text: "Traceback: hunter2".to_owned(),
+        headline: "Tiltfile:9:17: fail: no (did you mean hunter2?)".to_owned(),
+        more: vec!["because of hunter2".to_owned()],
+        code: "tiltfile::evaluation".to_owned(),
+        place: Some(place(9, 6)),
+        excerpt: Some(Excerpt {
+            first_line: 8,
+            lines: vec!["def f():".to_owned(), "\tx = hunter2('no')".to_owned(), String::new()],
+            width: 7,
+        }),
+        stack: vec![Caller { place: Some(place(12, 1)), function: "<toplevel>".to_owned() }],
+        help: Some("did you mean `x`?".to_owned()),
+    };
+    let id = rig.load.expect("the Tiltfile runs");
+    rig.step(Event::LoadEnded { id, result: Err(LoadError::Tiltfile(Box::new(report))) });
+    let found = reason::reason(&rig.world, MAIN).expect("it is known");
+    let shown = json!(found.presented("engine", |it| it.replace("hunter2", "[secret]")));
+    expect![[r#""#]].assert_eq(&lines(&shown));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use engine_formats::kubernetes::Object;
 
 use super::super::coerce::go_type;
 use crate::{
-    assemble, declarations::kubernetes::WorkloadFunction, diagnostic::Position, session::Session,
+    assemble, declarations::kubernetes::WorkloadFunction, diagnostic::Place, session::Session,
 };
 
 /// Tilt's name for the type of the function's argument.
@@ -48,11 +48,7 @@ pub(super) fn workload_to_resource_function<'v>(
     let file = session.current_file();
     let position = definition(eval, function).map_or_else(
         || session.call_position(eval),
-        |frame| Position {
-            path: frame.path.unwrap_or_default(),
-            line: frame.line,
-            column: frame.col,
-        },
+        |frame| Place { file: frame.path.unwrap_or_default(), line: frame.line, column: frame.col },
     );
     // The module keeps the function alive until the names are asked for.
     eval.module().set_extra_value(function);
@@ -126,7 +122,7 @@ impl ApiValue for ObjectId {
 #[derive(Debug, thiserror::Error)]
 #[error("{position}: error applying workload_to_resource_function: {why}")]
 pub(crate) struct WorkloadNamesError {
-    position: Position,
+    position: Place,
     why: NameError,
 }
 

@@ -1,6 +1,7 @@
 //! Suggests commands for a mistyped one: those within a small edit distance, or with the same prefix.
 
 use clap::Command;
+use engine_formats::golang::spell::distance;
 
 /// How many letters may differ.
 const NEAR: usize = 2;
@@ -25,21 +26,5 @@ pub(super) fn text(root: &Command, typed: &str) -> String {
 
 fn is_near(typed: &str, name: &str) -> bool {
     let typed = typed.to_lowercase();
-    name.starts_with(&typed) || distance(&typed, name) <= NEAR
-}
-
-/// How many letters must be added, removed or replaced.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    name.starts_with(&typed) || distance(typed.as_bytes(), name.as_bytes()) <= NEAR
 }

@@ -81,6 +81,7 @@ impl World {
                 args: tiltfile.args.clone(),
                 ended: None,
                 error: None,
+                report: None,
             });
             let (name, args) = (tiltfile.name.clone(), tiltfile.args.clone());
             self.queue.retain(|it| *it != name);
@@ -102,6 +103,9 @@ impl World {
         let Some(mut run) = tiltfile.current.take() else { return };
         run.ended = Some(now);
         run.error = result.as_ref().err().map(ToString::to_string);
+        if let Err(LoadError::Tiltfile(report)) = &result {
+            run.report = Some(report.clone());
+        }
         let files = run.files.clone();
         run.n_unlisted = files.len().saturating_sub(LISTED);
         run.files.truncate(LISTED);

@@ -233,18 +233,22 @@ fn json_has_all_that_is_known_of_a_line() {
     .assert_eq(&out);
 }
 
+/// What a terminal has shown.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 #[test]
 fn a_terminal_shows_everything_and_ends_its_last_line() {
-    #[derive(Clone, Default)]
-    struct Shared(Arc<Mutex<Vec<u8>>>);
-    impl std::io::Write for Shared {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
     let store = in_memory(1 << 20);
     store.writer("", "").info("before");
     let out = Shared::default();
@@ -261,4 +265,27 @@ fn a_terminal_shows_everything_and_ends_its_last_line() {
     let expected = numbers.map(|it| format!("            a │ {it}"));
     assert!(text.ends_with("end\n"));
     assert!(text.lines().eq(["before".to_owned()].into_iter().chain(expected)));
+}
+
+#[test]
+fn a_note_is_shown_below_what_it_is_about_on_terminals_only() {
+    let store = in_memory(1 << 20);
+    let writer = store.writer("a", "cmd:a");
+    writer.info("before");
+    writer.write_noted(Level::Error, "wrong\n", "\n  × more\n");
+    writer.info("after");
+    let show = |filter: Filter| {
+        let out = Shared::default();
+        let terminal = TerminalStream::start(&store, Checkpoint(0), filter, out.clone()).unwrap();
+        assert!(terminal.finish(Duration::from_mins(1)).is_some());
+        let text = out.0.lock().unwrap().clone();
+        String::from_utf8(text).unwrap()
+    };
+    let all =
+        "            a │ before\n            a │ ERROR: wrong\n\n  × more\n            a │ after\n";
+    assert_eq!(show(Filter::default()), all);
+    assert_eq!(show(Filter::new(&["b".to_owned()], "", "all")), "");
+    let segments = store.reader(Checkpoint(0)).try_next().unwrap().segments;
+    let texts: Vec<&str> = segments.iter().map(|it| &*it.text).collect();
+    assert_eq!(texts, ["before\n", "wrong\n", "after\n"]);
 }

@@ -8,7 +8,7 @@ use super::{
     super::{Fault, ast::ExprId},
     Resolver, Scope,
 };
-use crate::error::Complaint;
+use crate::error::{Complaint, Mistake};
 
 /// The index of the file's block.
 pub(super) const FILE: usize = 0;
@@ -112,8 +112,9 @@ impl<'a> Resolver<'a> {
         if (self.is_builtin)(found.name) {
             return Ok(Scope::Builtin);
         }
-        let message = format!("undefined: {}", found.name);
-        let complaint = Complaint::with_hint(message, self.suggestion(found), None);
+        let (name, hint) = (found.name.to_owned(), self.suggestion(found));
+        let mut complaint = Complaint::with_hint(format!("undefined: {name}"), hint, None);
+        complaint.mistake = Some(Mistake::Undefined { name, meant: hint.map(str::to_owned) });
         Err(Fault { offset: self.ast.expr(found.id).start as usize, complaint })
     }
 

@@ -224,7 +224,7 @@ impl Outside {
                 let result = if ok {
                     Ok(self.loaded(tiltfile, max_parallel, switches))
                 } else {
-                    Err(LoadError::Tiltfile("broken".to_owned()))
+                    Err(LoadError::Tiltfile(Box::new("broken".into())))
                 };
                 Event::LoadEnded { id: *id, result }
             }

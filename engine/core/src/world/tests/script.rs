@@ -131,7 +131,9 @@ impl Script {
             "ci" => return self.show_verdict(),
             "queue" => return self.show_queue(),
             "load" => self.loaded(words),
-            "broken" => self.load_ended(Err(LoadError::Tiltfile(words.join(" ")))),
+            "broken" => {
+                self.load_ended(Err(LoadError::Tiltfile(Box::new(words.join(" ").as_str().into()))))
+            }
             "edit" => edited(words, self.now),
             "late-edit" => {
                 edited(&words[1..], self.now.plus_millis(-first.parse::<i64>().unwrap()))

@@ -17,13 +17,26 @@ use serde_json::{Value, json};
 /// Sources with longer lines are not quoted.
 const MAX_LINE: usize = 2_000;
 
-/// The report as text: Tilt's message, then the location and help, then further errors.
-pub(super) fn for_people(failure: &Failure) -> String {
-    let handler = GraphicalReportHandler::new_themed(theme())
+/// The report as text for stderr: Tilt's message, then the location and help, then further errors.
+pub(crate) fn for_people(failure: &Failure) -> String {
+    format!("{}\n{}", failure.text, excerpts_for_stderr(failure))
+}
+
+/// What the report has to say on stderr after Tilt's message.
+pub(crate) fn excerpts_for_stderr(failure: &Failure) -> String {
+    let is_colored = std::env::var_os("NO_COLOR").is_none() && std::io::stderr().is_terminal();
+    excerpts(failure, is_colored)
+}
+
+/// What the report has to say after Tilt's message: the location and help, then further errors.
+pub(crate) fn excerpts(failure: &Failure, is_colored: bool) -> String {
+    let theme =
+        if is_colored { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let handler = GraphicalReportHandler::new_themed(theme)
         .with_wrap_lines(false)
         .with_context_lines(2)
         .without_syntax_highlighting();
-    let mut text = format!("{}\n", failure.text);
+    let mut text = String::new();
     for (index, problem) in failure.problems.iter().enumerate() {
         let view = View::new(failure, problem, index == 0);
         if view.says_nothing_new() {
@@ -37,16 +50,8 @@ pub(super) fn for_people(failure: &Failure) -> String {
     text
 }
 
-fn theme() -> GraphicalTheme {
-    if std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal() {
-        GraphicalTheme::unicode_nocolor()
-    } else {
-        GraphicalTheme::unicode()
-    }
-}
-
 /// The report as JSON.
-pub(super) fn machine_readable(failure: &Failure) -> Value {
+pub(crate) fn machine_readable(failure: &Failure) -> Value {
     let problems: Vec<Value> = failure
         .problems
         .iter()
@@ -56,7 +61,7 @@ pub(super) fn machine_readable(failure: &Failure) -> Value {
                 "message": problem.message,
                 "help": problem.help,
                 "location": problem.location.as_ref().map(|at| json!({
-                    "path": at.path, "line": at.line, "column": at.column,
+                    "path": at.file, "line": at.line, "column": at.column,
                 })),
             })
         })
@@ -83,17 +88,17 @@ impl<'a> View<'a> {
     fn new(failure: &Failure, problem: &'a Problem, is_first: bool) -> Self {
         let mut view = Self { problem, is_first, source: None, labels: Vec::new() };
         let Some(at) = &problem.location else { return view };
-        let Some(text) = failure.sources.get(&at.path) else { return view };
+        let Some(text) = failure.sources.get(&at.file) else { return view };
         if text.lines().any(|line| line.len() > MAX_LINE) {
             return view;
         }
-        view.source = Some(Source(NamedSource::new(&at.path, text.clone())));
+        view.source = Some(Source(NamedSource::new(&at.file, text.clone())));
         view.labels.push(LabeledSpan::new_primary_with_span(
             Some("here".to_owned()),
             offset(text, at.line, at.column),
         ));
         let callers =
-            failure.frames.iter().rev().skip(1).filter(|it| it.path.as_ref() == Some(&at.path));
+            failure.frames.iter().rev().skip(1).filter(|it| it.path.as_ref() == Some(&at.file));
         for caller in callers.take(8).filter(|it| it.line != at.line) {
             view.labels.push(LabeledSpan::new_with_span(
                 Some(format!("called from {}", caller.function)),
@@ -152,13 +157,12 @@ fn offset(text: &str, line: u32, column: u32) -> usize {
 
 impl fmt::Display for View<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.is_first, self.problem.code) {
-            (false, _) => f.write_str(&self.problem.message),
-            (true, "tiltfile::evaluation") => f.write_str("evaluation stopped here"),
-            (true, "tiltfile::syntax") => f.write_str("the file does not make sense here"),
-            (true, _) if self.source.is_some() => f.write_str("this call is the cause"),
-            (true, _) => f.write_str("the Tiltfile has a problem"),
-        }
+        f.write_str(match &self.problem.title {
+            _ if !self.is_first => &self.problem.message,
+            Some(title) => title,
+            None if self.source.is_some() => "this call is the cause",
+            None => "the Tiltfile has a problem",
+        })
     }
 }
 
@@ -185,7 +189,7 @@ impl Diagnostic for View<'_> {
 
 #[cfg(test)]
 mod tests {
-    use builtins::diagnostic::{Failure, Position, Problem};
+    use builtins::diagnostic::{Failure, Place, Problem};
 
     use super::{for_people, offset};
 
@@ -209,12 +213,13 @@ mod tests {
             col,
             function: function.to_owned(),
         };
-        let at = Position { path: "/Tiltfile".to_owned(), line: 50, column: 9 };
+        let at = Place { file: "/Tiltfile".to_owned(), line: 50, column: 9 };
         let failure = Failure {
             text: "no".to_owned(),
             frames: vec![frame(85, 2, "<toplevel>"), frame(50, 9, "f")],
             problems: vec![Problem::new("tiltfile::evaluation", "no").at(at)],
             sources: [("/Tiltfile".to_owned(), lines.join("\n"))].into(),
+            dir: "/".to_owned(),
         };
         let text = for_people(&failure);
         for (part, shown) in [
