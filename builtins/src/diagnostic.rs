@@ -62,6 +62,7 @@ impl Problem {
         self.meant = advice::meant(error);
         if let Some(missing) = error.payload::<MissingExtension>() {
             self.brief = missing.to_string();
+            self.title = Some(missing.to_string());
         }
         self
     }

@@ -63,9 +63,15 @@ impl Failure {
 /// The lines around a place.
 fn excerpt(source: &str, at: &Place) -> Option<Excerpt> {
     let first_line = at.line.saturating_sub(CONTEXT).max(1);
-    let shown = source.lines().skip(first_line as usize - 1);
-    let shown: Vec<&str> = shown.take((at.line - first_line + CONTEXT + 1) as usize).collect();
-    let meant = shown.get((at.line - first_line) as usize)?;
+    let lines = source.split('\n').map(|it| it.trim_end_matches('\r'));
+    let shown = lines.skip(first_line as usize - 1);
+    let nth = (at.line - first_line) as usize;
+    let mut shown: Vec<&str> = shown.take(nth + CONTEXT as usize + 1).collect();
+    let meant = *shown.get(nth)?;
+    // What is after the last line end is shown only if it is meant.
+    while shown.len() > nth + 1 && shown.last().is_some_and(|it| it.is_empty()) {
+        shown.pop();
+    }
     if shown.iter().any(|it| it.len() > MAX_LINE) {
         return None;
     }

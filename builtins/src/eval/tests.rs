@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex};
 
-use engine_model::Report;
 use expect_test::expect;
 
 use super::evaluate;
@@ -88,7 +87,10 @@ fn misspelled_names_come_with_what_was_probably_meant() {
         ("def f(name): pass\nf(nam=1)", Some("name")),
         ("os.getcwdd()", Some(".getcwd")),
         ("struct(port=1).prt", Some(".port")),
-        ("local_resource('web', 'true')\nconfig.set_enabled_resources(['wbe'])", Some("web")),
+        (
+            "local_resource('server', 'true')\nconfig.set_enabled_resources(['servre'])",
+            Some("server"),
+        ),
         ("nothing_like_it()", None),
         ("local_resource('a', nothing_like_it=1)", None),
         ("fail('undefined: x (did you mean y?)')", None),
@@ -111,21 +113,57 @@ fn misspelled_names_come_with_what_was_probably_meant() {
 fn reported(text: &str) -> String {
     let (_, failure) = evaluated(text);
     let failure = failure.expect(text);
-    let title = failure.problems[0].title.clone();
-    let report = Report { text: String::new(), ..failure.report() };
-    format!("{title:?}\n{report:#?}\n").replace(&failure.dir, "DIR")
+    let report = failure.report();
+    let title = failure.problems[0].title.as_deref().unwrap_or_default();
+    let mut told = format!("{title}: {}\n", report.headline);
+    told += &report.more.iter().map(|it| format!("more: {it}\n")).collect::<String>();
+    if let (Some(excerpt), Some(at)) = (report.excerpt, report.place) {
+        told += &format!(
+            "{at}, {} wide, in {}: {:?}\n",
+            excerpt.width, excerpt.first_line, excerpt.lines
+        );
+    }
+    for caller in report.stack {
+        told += &format!("from {} {:?}\n", caller.function, caller.place.map(|it| it.to_string()));
+    }
+    told.replace(&failure.dir, "DIR") + &format!("{}: {:?}\n", report.code, report.help)
 }
 
 #[test]
 fn a_failure_is_data_with_its_place_the_lines_around_it_and_its_callers() {
-    expect![[r#""#]]
-        .assert_eq(&reported("# one\n\nlocal_resorce('a', cmd='true')\n# four\n# five\n# six\n"));
-    expect![[r#""#]].assert_eq(&reported(
-        "def build(name):\n    docker_build(name, '.', contxt='x')\n\nbuild('app')\n",
-    ));
-    expect![[r#""#]].assert_eq(&reported("1 + 'a'"));
-    expect![[r#""#]].assert_eq(&reported("x = (\n"));
-    expect![[r#""#]].assert_eq(&reported("local('echo oh no >&2; exit 3', quiet=True)"));
+    let build = "def build(name):\n    docker_build(name, '.', contxt='x')\n\nbuild('app')\n";
+    expect![[r#"
+        undefined name: Tiltfile:3:1: undefined: local_resorce (did you mean local_resource?)
+        DIR/Tiltfile:3:1, 13 wide, in 1: ["a = 1", "", "local_resorce('a', cmd='true')", "b = 4", "c = 5"]
+        tiltfile::syntax: Some("did you mean `local_resource`?")
+    "#]]
+    .assert_eq(&reported("a = 1\n\nlocal_resorce('a', cmd='true')\nb = 4\nc = 5\nd = 6\n"));
+    expect![[r#"
+        error in docker_build: Tiltfile:2:17: docker_build: unexpected keyword argument "contxt" (did you mean context?)
+        DIR/Tiltfile:2:17, 1 wide, in 1: ["def build(name):", "    docker_build(name, '.', contxt='x')", "", "build('app')"]
+        from <toplevel> Some("DIR/Tiltfile:4:6")
+        tiltfile::evaluation: Some("did you mean `context`?")
+    "#]]
+    .assert_eq(&reported(build));
+    expect![[r#"
+        evaluation failed: Tiltfile:1:3: unknown binary op: int + string
+        DIR/Tiltfile:1:3, 1 wide, in 1: ["1 + 'a'"]
+        tiltfile::evaluation: None
+    "#]]
+    .assert_eq(&reported("1 + 'a'"));
+    expect![[r#"
+        syntax error: Tiltfile:2:1: got end of file, want primary expression
+        DIR/Tiltfile:2:1, 1 wide, in 1: ["x = (", ""]
+        tiltfile::syntax: None
+    "#]]
+    .assert_eq(&reported("x = (\n"));
+    expect![[r#"
+        error in fail: Tiltfile:1:5: fail: one
+        more: two
+        DIR/Tiltfile:1:5, 1 wide, in 1: ["fail('one\\ntwo')"]
+        tiltfile::evaluation: None
+    "#]]
+    .assert_eq(&reported("fail('one\\ntwo')"));
 }
 
 #[test]

@@ -500,7 +500,19 @@ fn the_reason_of_a_tiltfile_error_shows_the_lines_around_it() {
     rig.step(Event::LoadEnded { id, result: Err(LoadError::Tiltfile(Box::new(report))) });
     let found = reason::reason(&rig.world, MAIN).expect("it is known");
     let shown = json!(found.presented("engine", |it| it.replace("hunter2", "[secret]")));
-    expect![[r#""#]].assert_eq(&lines(&shown));
+    expect![[r#"
+        resource: "(Tiltfile)"
+        state: "failed"
+        headline: "Tiltfile:9:17: fail: no (did you mean [secret]?)"
+        detail: ["because of [secret]"," 8 │ def f():"," 9 │ \tx = [secret]('no')","   │ \t    ^^^^^^^","10 │","called from <toplevel> at /src/Tiltfile:12:1"]
+        since: "2020-01-01T00:00:05.000000Z"
+        waitsFor: []
+        cause: null
+        wayOut: "did you mean `x`? fix the Tiltfile; it loads again when you save it"
+        place: {"file":"/src/Tiltfile","line":9,"column":6}
+        firstError: {"file":"/src/Tiltfile","line":9,"column":6,"message":"Tiltfile:9:17: fail: no (did you mean [secret]?)"}
+        report: {"text":"Traceback: [secret]","headline":"Tiltfile:9:17: fail: no (did you mean [secret]?)","more":["because of [secret]"],"code":"tiltfile::evaluation","place":{"file":"/src/Tiltfile","line":9,"column":6},"excerpt":{"firstLine":8,"lines":["def f():","\tx = [secret]('no')",""],"width":7},"stack":[{"place":{"file":"/src/Tiltfile","line":12,"column":1},"function":"<toplevel>"}],"help":"did you mean `x`?"}
+    "#]].assert_eq(&lines(&shown));
 }
 
 #[test]
