@@ -1,14 +1,21 @@
-//! The reference of the Tiltfile API: every predeclared name with its type, parameters and description.
+//! The reference of the Tiltfile API: every predeclared name with its type, parameters, description and example.
 //!
-//! The texts in `docs/reference` are the single source for `docs`, for editors and for the stubs of `dump api-docs`.
-//! Tests compare them with what a Tiltfile can really call.
+//! The texts in `docs/reference` are the single source for `docs`, for editors and for the stubs of `dump api-docs`;
+//! those in `docs/topics` are pages about what belongs together. Tests compare them with what a Tiltfile can really
+//! call, and run the examples.
 
 use std::{collections::HashMap, sync::LazyLock};
 
+mod extension;
+mod page;
 mod parse;
 mod print;
+mod stubs;
 
-pub use print::{markdown, python, signature, text};
+pub use extension::ExtensionFunction;
+pub use page::{Page, index, look_up, names, pages, similar, topics};
+pub use print::{Layout, markdown, signature};
+pub use stubs::python;
 
 /// A chapter of the reference.
 #[derive(Debug)]
@@ -28,10 +35,25 @@ pub struct Entry {
     pub shape: Shape,
     /// What it means; the first paragraph is a summary.
     pub doc: &'static str,
+    /// A part of a Tiltfile that uses it.
+    pub example: &'static str,
+}
+
+/// A page about what belongs together.
+#[derive(Debug)]
+pub struct Topic {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// What it is about, on one line.
+    pub title: &'static str,
+    /// The page, as Markdown.
+    pub text: &'static str,
+    /// Names of the API that belong to it.
+    pub see: Vec<&'static str>,
 }
 
 /// What a name is.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Shape {
     /// A function.
     Function {
@@ -45,7 +67,7 @@ pub enum Shape {
 }
 
 /// A parameter of a function.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Param {
     /// Its name, with the stars of one that takes all the rest.
     pub name: &'static str,
@@ -86,6 +108,31 @@ impl Param {
     pub fn is_rest(&self) -> bool {
         self.name.starts_with('*')
     }
+
+    /// Whether a call must give it.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        self.default.is_none() && !self.is_rest()
+    }
+
+    /// The values it can have, as a Tiltfile writes them, if these are only a few.
+    #[must_use]
+    pub fn choices(&self) -> Vec<&'static str> {
+        match self.ty {
+            "bool" => vec!["True", "False"],
+            ty if ty.starts_with('\'') => ty.split(" | ").collect(),
+            ty => {
+                let is_constant = |it: &&Entry| it.shape == Shape::Value(ty) && is_upper(it.name);
+                entries().filter(is_constant).map(|it| it.name).collect()
+            }
+        }
+    }
+}
+
+/// Whether a name is that of a constant.
+fn is_upper(name: &str) -> bool {
+    name.bytes().all(|it| it == b'_' || it.is_ascii_uppercase())
+        && name.starts_with(|it: char| it != '_')
 }
 
 /// The whole reference.
@@ -103,6 +150,27 @@ pub static REFERENCE: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
         include_str!("docs/reference/language.md"),
     ];
     texts.into_iter().map(parse::chapter).collect()
+});
+
+/// All topics, the first ones first.
+pub static TOPICS: LazyLock<Vec<Topic>> = LazyLock::new(|| {
+    let texts = [
+        include_str!("docs/topics/tiltfile.md"),
+        include_str!("docs/topics/resources.md"),
+        include_str!("docs/topics/commands.md"),
+        include_str!("docs/topics/images.md"),
+        include_str!("docs/topics/live_update.md"),
+        include_str!("docs/topics/kubernetes.md"),
+        include_str!("docs/topics/compose.md"),
+        include_str!("docs/topics/registries.md"),
+        include_str!("docs/topics/config.md"),
+        include_str!("docs/topics/files.md"),
+        include_str!("docs/topics/extensions.md"),
+        include_str!("docs/topics/buttons.md"),
+        include_str!("docs/topics/ci.md"),
+        include_str!("docs/topics/editors.md"),
+    ];
+    texts.into_iter().map(parse::topic).collect()
 });
 
 /// All names, chapter by chapter.

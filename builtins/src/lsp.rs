@@ -10,6 +10,7 @@ mod context;
 mod declared;
 mod definition;
 mod diagnose;
+pub(crate) mod docstring;
 mod document;
 mod hover;
 mod outline;

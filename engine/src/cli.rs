@@ -28,6 +28,7 @@ mod interrupt;
 mod json;
 mod log_file;
 mod lsp;
+mod pager;
 mod plan;
 mod snapshot;
 mod start;
@@ -291,9 +292,11 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
             tree_view::run(&flags, printer)
         }
         Command::Analytics(flags) => small::analytics(&flags, printer),
-        Command::Complete(flags) => done(|| completion::complete(&flags, true, root, printer)),
+        Command::Complete(flags) => {
+            done(|| completion::complete(&flags, true, root, builtins::docs::names, printer))
+        }
         Command::CompleteNoDesc(flags) => {
-            done(|| completion::complete(&flags, false, root, printer))
+            done(|| completion::complete(&flags, false, root, builtins::docs::names, printer))
         }
         Command::Completion { shell } => done(|| completion::script(&shell, printer)),
         Command::Demo(_) => {

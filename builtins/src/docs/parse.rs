@@ -1,6 +1,10 @@
-//! Parses a chapter of the reference: a heading for each name, its description, and a list of its parameters.
+//! Parses a chapter of the reference: a heading for each name, its description, an example, and a list of its
+//! parameters. Parses topics: a heading, a text, and the names to see.
 
-use super::{Chapter, Entry, Param, Shape};
+use super::{Chapter, Entry, Param, Shape, Topic};
+
+/// What begins an example, on a line of its own.
+pub(super) const FENCE: &str = "```python\n";
 
 /// Reads a chapter. Its text is part of the program, so what is out of place is left out; tests look for that.
 pub(super) fn chapter(text: &'static str) -> Chapter {
@@ -9,14 +13,21 @@ pub(super) fn chapter(text: &'static str) -> Chapter {
     Chapter { title: title.trim_start_matches("# "), entries: sections.map(entry).collect() }
 }
 
+/// Reads a topic: `# NAME: TITLE`, its text, and a last line `See: NAMES`.
+pub(super) fn topic(text: &'static str) -> Topic {
+    let (heading, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let (name, title) = heading.trim_start_matches("# ").split_once(": ").unwrap_or((heading, ""));
+    let (text, see) = rest.rsplit_once("\nSee: ").unwrap_or((rest, ""));
+    let see = see.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
+    Topic { name, title, text: text.trim(), see }
+}
+
 fn entry(section: &'static str) -> Entry {
     let (heading, body) = section.split_once('\n').unwrap_or((section, ""));
-    let (doc, list) = match body.find("\n- ") {
-        Some(at) => (body[..at].trim(), &body[at..]),
-        None => (body.trim(), ""),
-    };
+    let (doc, rest) = body.split_once(FENCE).unwrap_or((body, ""));
+    let (example, list) = rest.split_once("```\n").unwrap_or((rest, ""));
     let (name, shape) = shape(heading.trim(), list);
-    Entry { name, shape, doc }
+    Entry { name, shape, doc: doc.trim(), example: example.trim_end() }
 }
 
 fn shape(heading: &'static str, list: &'static str) -> (&'static str, Shape) {

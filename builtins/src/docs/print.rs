@@ -1,8 +1,8 @@
-//! Prints the reference: for terminals, as Markdown, and as Python stubs for editors.
+//! Prints the reference as Markdown, and Markdown for terminals.
 
 use std::fmt::Write;
 
-use super::{Entry, Param, Shape};
+use super::{Entry, Param, Shape, parse::FENCE};
 
 /// How a function is called, or what a value is, on one line.
 #[must_use]
@@ -17,14 +17,14 @@ pub fn signature(entry: &Entry) -> String {
 }
 
 /// A parameter as it stands in a signature.
-fn param(param: &Param) -> String {
+pub(super) fn param(param: &Param) -> String {
     match param.default {
         Some(default) => format!("{}: {} = {default}", param.name, param.ty),
         None => format!("{}: {}", param.name, param.ty),
     }
 }
 
-/// An entry as Markdown: how it is called, what it means, what its parameters mean.
+/// An entry as Markdown: how it is called, what it means, what its parameters mean, and an example.
 #[must_use]
 pub fn markdown(entry: &Entry) -> String {
     let mut out = format!("```python\n{}\n```\n", wrapped_signature(entry));
@@ -34,23 +34,7 @@ pub fn markdown(entry: &Entry) -> String {
         let start = if at == 0 { "\n" } else { "" };
         let _ = writeln!(out, "{start}- `{}`: {}", it.bare_name(), it.doc);
     }
-    out
-}
-
-/// An entry as plain text.
-#[must_use]
-pub fn text(entry: &Entry) -> String {
-    let mut out = format!("{}\n", wrapped_signature(entry));
-    for line in entry.doc.lines() {
-        let start = if line.is_empty() { "" } else { "    " };
-        let _ = writeln!(out, "{start}{line}");
-    }
-    let documented = || entry.params().iter().filter(|it| !it.doc.is_empty());
-    let width = documented().map(|it| it.bare_name().len()).max().unwrap_or_default();
-    for (at, it) in documented().enumerate() {
-        let start = if at == 0 { "\n" } else { "" };
-        let _ = writeln!(out, "{start}    {:width$}  {}", it.bare_name(), it.doc);
-    }
+    let _ = write!(out, "\nExample:\n\n{FENCE}{}\n```\n", entry.example);
     out
 }
 
@@ -69,66 +53,82 @@ fn wrapped_signature(entry: &Entry) -> String {
     out
 }
 
-/// Types that have no other name in Python.
-const TYPES: [(&str, &str); 9] = [
-    ("Blob", "A text that is content and no path."),
-    ("CustomBuild", "An image that a command builds."),
-    ("LiveUpdateStep", "A step of a live update."),
-    ("Link", "A link that the page shows."),
-    ("PortForward", "A port of a pod that can be reached on this machine."),
-    ("Probe", "How to find out whether a server is ready."),
-    ("Repo", "A folder with a Git repository."),
-    ("TriggerMode", "When a resource updates."),
-    ("Module", "Names that belong together."),
-];
-
-/// The members of a module as a file of Python; those without a module if `module` is empty.
-#[must_use]
-pub fn python(module: &str) -> String {
-    let doc = super::find(module).map_or("What every Tiltfile can use.", Entry::summary);
-    let mut out = format!(
-        "\"\"\"{doc}\"\"\"\n\nfrom __future__ import annotations\n\n\
-         from typing import Any, Callable, Iterable\n"
-    );
-    for (name, doc) in TYPES.iter().filter(|_| module.is_empty()) {
-        let _ = write!(out, "\n\nclass {name}:\n    \"\"\"{doc}\"\"\"\n");
-    }
-    let is_member = |it: &&Entry| {
-        let path = it.name.rsplit_once('.').map_or("", |(path, _)| path);
-        // What the language has, Python has itself.
-        path == module && !super::is_of_language(it.name)
-    };
-    for entry in super::entries().filter(is_member) {
-        let name = entry.name.rsplit('.').next().unwrap_or_default();
-        match &entry.shape {
-            Shape::Value("module") => {
-                let _ = write!(out, "\n\nfrom . import {name}\n");
-            }
-            Shape::Value(ty) => {
-                let _ = write!(out, "\n\n{name}: {ty}\n\"\"\"{}\"\"\"\n", entry.doc);
-            }
-            Shape::Function { params, returns } => {
-                python_function(&mut out, name, entry, params, returns);
-            }
-        }
-    }
-    out
+/// How Markdown is laid out for a terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// How many letters a line may have.
+    pub width: usize,
+    /// Whether headings and code have colors.
+    pub has_colors: bool,
 }
 
-fn python_function(out: &mut String, name: &str, entry: &Entry, params: &[Param], returns: &str) {
-    let _ = write!(out, "\n\ndef {name}(");
-    for it in params {
-        let _ = write!(out, "\n    {},", param(it));
+impl Layout {
+    /// Markdown as it looks best in a terminal: paragraphs and lists fit the width, code is indented.
+    #[must_use]
+    pub fn terminal(self, markdown: &str) -> String {
+        let mut out = String::new();
+        let (mut paragraph, mut is_code) = (String::new(), false);
+        for line in markdown.lines() {
+            if line.starts_with("```") {
+                self.flush(&mut out, &mut paragraph);
+                is_code = !is_code;
+            } else if is_code {
+                let code = format!("    {line}");
+                let _ = writeln!(out, "{}", self.paint("36", code.trim_end()));
+            } else if line.starts_with('#') {
+                self.flush(&mut out, &mut paragraph);
+                let _ = writeln!(out, "{}", self.paint("1", line.trim_start_matches(['#', ' '])));
+            } else {
+                // What begins an item, a row of a table or a paragraph begins a line.
+                if line.is_empty() || line.starts_with(['-', '|']) {
+                    self.flush(&mut out, &mut paragraph);
+                }
+                let gap = if paragraph.is_empty() { "" } else { " " };
+                let _ = write!(paragraph, "{gap}{}", line.trim());
+                if line.is_empty() {
+                    out.push('\n');
+                }
+            }
+        }
+        self.flush(&mut out, &mut paragraph);
+        out
     }
-    if !params.is_empty() {
+
+    fn flush(self, out: &mut String, paragraph: &mut String) {
+        let paragraph = std::mem::take(paragraph);
+        if paragraph.is_empty() {
+            return;
+        }
+        let indent = if paragraph.starts_with("- ") { "  " } else { "" };
+        let mut column = 0;
+        let mut text = String::new();
+        for word in paragraph.split(' ') {
+            let length = word.chars().count();
+            if column > 0 && column + 1 + length > self.width {
+                let _ = write!(text, "\n{indent}");
+                column = indent.len();
+            } else if column > 0 {
+                text.push(' ');
+                column += 1;
+            }
+            text.push_str(word);
+            column += length;
+        }
+        // Between two backticks is code.
+        for (at, part) in text.split('`').enumerate() {
+            let is_code = at % 2 == 1;
+            out.push_str(&if is_code { self.code(part) } else { part.to_owned() });
+        }
         out.push('\n');
     }
-    let _ = write!(out, ") -> {returns}:\n    \"\"\"{}\n", entry.doc.replace('\n', "\n    "));
-    if params.iter().any(|it| !it.doc.is_empty()) {
-        out.push_str("\n    Args:\n");
+
+    fn code(self, text: &str) -> String {
+        if self.has_colors { self.paint("36", text) } else { format!("`{text}`") }
     }
-    for it in params.iter().filter(|it| !it.doc.is_empty()) {
-        let _ = writeln!(out, "      {}: {}", it.bare_name(), it.doc);
+
+    /// Text in a color, or bold.
+    #[must_use]
+    pub fn paint(self, color: &str, text: &str) -> String {
+        if self.has_colors { format!("\x1b[{color}m{text}\x1b[0m") } else { text.to_owned() }
     }
-    out.push_str("    \"\"\"\n");
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{
     Files, SymbolKind,
     context::call_at,
+    docstring,
     document::{Document, Range},
     outline::Symbol,
     scope::{self, Meaning},
@@ -74,6 +75,7 @@ fn of_symbol(symbol: &Symbol) -> String {
             format!("```python\ndef {}\n```\n", symbol.signature())
         }
         SymbolKind::Function { doc, .. } => {
+            let doc = docstring::markdown(doc);
             format!("```python\ndef {}\n```\n\n{doc}\n", symbol.signature())
         }
         SymbolKind::Variable => format!("```python\n{}\n```\n", symbol.name),
@@ -117,6 +119,7 @@ pub fn signature_help(
 
 fn of_function(symbol: &Symbol) -> Option<(String, String, Vec<(String, String)>)> {
     let SymbolKind::Function { params, doc } = &symbol.kind else { return None };
-    let shown = params.iter().map(|it| (it.clone(), String::new())).collect();
-    Some((symbol.signature(), doc.clone(), shown))
+    let name = |it: &str| it.split('=').next().unwrap_or_default().trim().to_owned();
+    let shown = params.iter().map(|it| (it.clone(), docstring::parameter(doc, &name(it))));
+    Some((symbol.signature(), docstring::markdown(doc), shown.collect()))
 }

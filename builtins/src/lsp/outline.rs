@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::tokens::{Token, TokenKind};
+use super::{
+    docstring,
+    tokens::{Token, TokenKind},
+};
 
 /// What a file defines.
 #[derive(Debug, Default)]
@@ -235,8 +238,7 @@ impl<'a> OutlineReader<'a> {
             self.tokens.iter().skip(at + 1).skip_while(|it| it.kind == TokenKind::Newline);
         let first = body.next().filter(|it| it.kind == TokenKind::Text);
         let content = first.and_then(|it| self.text.get(it.content.clone())).unwrap_or_default();
-        let lines: Vec<&str> = content.lines().map(str::trim).collect();
-        lines.join("\n").trim().to_owned()
+        docstring::dedent(content)
     }
 
     /// The arguments behind an open bracket, each as a range of tokens. Where it is never closed, they end with the

@@ -118,7 +118,7 @@ fn names_are_explained() {
     assert!(told("os.path.jo$in('a')").contains("os.path.join(*parts: str) -> str"));
     assert!(
         told("docker_build('a', '.', live_up$date=[])")
-            .contains("bring changes into running containers")
+            .contains("Steps that update running containers")
     );
     assert_eq!(
         told("def f(a, b=[1, 2]):\n    'Does it.'\nf$(1)"),

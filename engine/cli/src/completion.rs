@@ -62,13 +62,22 @@ pub fn script(shell: &Shell, printer: Printer) {
     }
 }
 
+/// Names that the documentation explains, with what they are about.
+pub type DocumentedNames = fn() -> Vec<(String, String)>;
+
 /// Prints the candidates for the last word, then what else the shell may offer.
-pub fn complete(flags: &CompleteFlags, descriptions: bool, root: &clap::Command, printer: Printer) {
+pub fn complete(
+    flags: &CompleteFlags,
+    descriptions: bool,
+    root: &clap::Command,
+    documented: DocumentedNames,
+    printer: Printer,
+) {
     let (last, before) = match flags.words.split_last() {
         Some((last, before)) => (last.as_str(), before),
         None => ("", &[][..]),
     };
-    let line = Line::new(root, before);
+    let line = Line::new(root, documented, before);
     let (candidates, directive) = line.candidates(last);
     let mut out = String::new();
     for candidate in candidates.iter().filter(|it| it.starts_with(last)) {
@@ -84,6 +93,7 @@ pub fn complete(flags: &CompleteFlags, descriptions: bool, root: &clap::Command,
 /// What the words before the last one say.
 struct Line<'a> {
     command: &'a clap::Command,
+    documented: DocumentedNames,
     path: Vec<&'a str>,
     words: Vec<&'a str>,
     /// The flag whose value comes next.
@@ -92,9 +102,10 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn new(root: &'a clap::Command, before: &'a [String]) -> Self {
+    fn new(root: &'a clap::Command, documented: DocumentedNames, before: &'a [String]) -> Self {
         let mut line = Self {
             command: root,
+            documented,
             path: Vec::new(),
             words: Vec::new(),
             open: None,
@@ -168,6 +179,11 @@ impl<'a> Line<'a> {
     }
 
     fn values(&self, flag: &Arg) -> (Vec<String>, u8) {
+        let fixed = flag.get_possible_values();
+        if !fixed.is_empty() {
+            let all = fixed.iter().map(|it| described(it.get_name(), it.get_help()));
+            return (all.collect(), NO_FILES);
+        }
         let words = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect();
         match flag.get_long().unwrap_or_default() {
             "level" | "log-level" => (words(&["warn", "error"]), NO_FILES),
@@ -197,6 +213,10 @@ impl<'a> Line<'a> {
             | "tree-view" => (self.names(Kind::UiResource), NO_FILES),
             "get" | "describe" | "wait" | "delete" | "patch" | "edit" | "explain" => {
                 (self.objects(last), NO_FILES)
+            }
+            "docs" => {
+                let names = (self.documented)().into_iter();
+                (names.map(|(name, about)| format!("{name}\t{about}")).collect(), NO_FILES)
             }
             _ => (Vec::new(), FILES),
         }
@@ -257,6 +277,11 @@ mod tests {
     #[derive(Parser)]
     enum Root {
         Apply(apply::ApplyFlags),
+        Docs {
+            #[arg(short, value_parser = ["text", "json"])]
+            output: String,
+            names: Vec<String>,
+        },
         Get(get::GetFlags),
         Trigger(trigger::TriggerFlags),
         #[command(subcommand)]
@@ -268,12 +293,16 @@ mod tests {
         TreeView(tree_view::TreeViewFlags),
     }
 
+    fn documented() -> Vec<(String, String)> {
+        ["docker_build", "live_update"].map(|it| (it.to_owned(), "about it".to_owned())).to_vec()
+    }
+
     fn candidates(words: &[&str]) -> (Vec<String>, u8) {
         let mut root = Root::command();
         root.build();
         let words: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
         let (last, before) = words.split_last().unwrap();
-        let (all, directive) = Line::new(&root, before).candidates(last);
+        let (all, directive) = Line::new(&root, documented, before).candidates(last);
         let names = all.iter().filter(|it| it.starts_with(last.as_str()));
         (names.map(|it| it.split('\t').next().unwrap_or_default().to_owned()).collect(), directive)
     }
@@ -296,6 +325,8 @@ mod tests {
         );
         assert_eq!(candidates(&["get", "-w", "uir"]), (vec!["uiresource".to_owned()], NO_FILES));
         assert_eq!(candidates(&["apply", "-f", ""]), (Vec::new(), FILES));
+        assert_eq!(candidates(&["docs", "doc"]), (vec!["docker_build".to_owned()], NO_FILES));
+        assert_eq!(candidates(&["docs", "-o", "t"]), (vec!["text".to_owned()], NO_FILES));
         assert_eq!(candidates(&["alpha", "tree"]), (vec!["tree-view".to_owned()], NO_FILES));
     }
 }

@@ -1,6 +1,9 @@
 //! The only place that writes to the terminal. A closed pipe is not an error.
 
-use std::io::{self, Write};
+use std::{
+    env,
+    io::{self, IsTerminal, Write},
+};
 
 /// Writes data to stdout and messages to stderr.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +26,14 @@ impl Printer {
     /// Writes a message.
     pub fn err(self, text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Whether data may have colors: a terminal shows them, and its user has nothing against it.
+    #[must_use]
+    pub fn has_colors(self) -> bool {
+        io::stdout().is_terminal()
+            && env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
+            && env::var("TERM").as_deref() != Ok("dumb")
     }
 
     /// Standard output, buffered, for large data.

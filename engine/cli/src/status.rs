@@ -1,6 +1,6 @@
 //! `status`: all resources by label, with why each is in its state; failures first.
 
-use std::{collections::BTreeMap, io::IsTerminal, process::ExitCode};
+use std::{collections::BTreeMap, process::ExitCode};
 
 use clap::Args;
 use engine_api::Kind;
@@ -54,15 +54,9 @@ pub fn run(flags: &StatusFlags, printer: Printer) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(NOT_RUNNING));
     };
     let rows = rows(flags, &reasons).map_err(Failure::native)?;
-    let text = if flags.json { as_json(&rows) } else { as_text(&rows, is_colored()) };
+    let text = if flags.json { as_json(&rows) } else { as_text(&rows, printer.has_colors()) };
     printer.out(&text);
     Ok(exit_code(&rows))
-}
-
-fn is_colored() -> bool {
-    std::io::stdout().is_terminal()
-        && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
-        && std::env::var("TERM").as_deref() != Ok("dumb")
 }
 
 /// A resource with its reason.

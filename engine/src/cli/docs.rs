@@ -1,24 +1,40 @@
-//! `docs`: prints the reference of the Tiltfile API.
+//! `docs`: shows the reference of the Tiltfile API, topics, and the bundled extensions.
 
-use builtins::docs::{self, Entry, Param, Shape};
+use builtins::docs::{self, Entry, Layout, Page, Param, Shape};
 use clap::{Args, ValueEnum};
-use engine_cli::{Failure, Printer};
+use engine_cli::{Failure, Printer, program};
 use serde_json::{Value, json};
 
-/// Print the reference of the Tiltfile API.
+use super::pager;
+
+/// Lines are no longer than this, however wide the terminal is.
+const WIDTH: usize = 100;
+
+/// What leads to the list of all topics.
+const TOPICS: &str = "topics";
+
+/// Show the reference of the Tiltfile API.
 ///
-/// Without a name, everything that a Tiltfile can use is printed, by topic. Editors show the same texts.
+/// NAME is a function, a module, a topic or an extension. Without a name, all of them are listed.
 #[derive(Debug, Args)]
+#[command(after_help = "  docs docker_build
+  docs live_update
+  docs topics
+  docs ext://restart_process
+  docs --all -o markdown > api.md")]
 pub(super) struct DocsFlags {
-    /// How to print it
+    /// Show all topics and the whole reference
+    #[arg(short, long)]
+    all: bool,
+    /// Output format: text, markdown or json
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     output: Format,
-    /// What to print, such as `docker_build`, `os.path` or a part of a name
+    /// What to show
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     Text,
     Markdown,
@@ -26,61 +42,115 @@ enum Format {
 }
 
 pub(super) fn run(flags: &DocsFlags, printer: Printer) -> Result<(), Failure> {
-    let wanted =
-        |entry: &Entry| flags.names.is_empty() || flags.names.iter().any(|it| is_meant(entry, it));
-    let unknown = flags.names.iter().find(|name| !docs::entries().any(|it| is_meant(it, name)));
-    if let Some(name) = unknown {
-        return Err(Failure::Command(not_found(name)));
-    }
-    if let Format::Json = flags.output {
-        let all: Vec<Value> = docs::REFERENCE
-            .iter()
-            .flat_map(|chapter| chapter.entries.iter().map(move |it| (chapter.title, it)))
-            .filter(|(_, it)| wanted(it))
-            .map(|(chapter, it)| json_of(chapter, it))
-            .collect();
-        printer.out(&format!("{:#}\n", Value::from(all)));
-        return Ok(());
-    }
-    for chapter in docs::REFERENCE.iter() {
-        let entries: Vec<&Entry> = chapter.entries.iter().filter(|it| wanted(it)).collect();
-        if entries.is_empty() {
-            continue;
+    let pages = pages(flags)?;
+    match flags.output {
+        Format::Json => {
+            let all: Vec<Value> = pages.iter().map(json_of).collect();
+            printer.out(&format!("{:#}\n", Value::from(all)));
         }
-        let is_all = flags.names.is_empty();
-        match flags.output {
-            Format::Markdown if is_all => printer.out(&format!("# {}\n\n", chapter.title)),
-            Format::Text if is_all => printer.out(&format!("{}\n\n", chapter.title.to_uppercase())),
-            _ => {}
-        }
-        for entry in entries {
-            let text = match flags.output {
-                Format::Markdown => format!("## {}\n\n{}", entry.name, docs::markdown(entry)),
-                Format::Text | Format::Json => docs::text(entry),
-            };
-            printer.out(&format!("{text}\n"));
-        }
+        Format::Markdown => printer.out(&markdown(&pages)),
+        Format::Text => pager::show(&text(flags, &pages, layout(printer)), printer),
     }
     Ok(())
 }
 
-/// Whether a name, or the module that it is in, was asked for.
-fn is_meant(entry: &Entry, name: &str) -> bool {
-    let rest = entry.name.strip_prefix(name);
-    rest.is_some_and(|it| it.is_empty() || it.starts_with('.'))
+/// What was asked for; everything if nothing was.
+fn pages(flags: &DocsFlags) -> Result<Vec<Page>, Failure> {
+    if flags.names.is_empty() || flags.all {
+        return Ok(docs::pages().collect());
+    }
+    let mut pages = Vec::new();
+    for name in &flags.names {
+        let found = if name == TOPICS {
+            docs::TOPICS.iter().map(Page::Topic).collect()
+        } else {
+            docs::look_up(name)
+        };
+        if found.is_empty() {
+            return Err(Failure::Command(not_found(name)));
+        }
+        pages.extend(found);
+    }
+    Ok(pages)
 }
 
 fn not_found(name: &str) -> String {
-    let similar: Vec<&str> =
-        docs::entries().map(|it| it.name).filter(|it| it.contains(name)).take(5).collect();
-    if similar.is_empty() {
-        return format!("no name {name:?} in the Tiltfile API; `tilt docs` lists all of them");
+    let lists = format!("`{} docs` lists all names", program());
+    match docs::similar(name).as_slice() {
+        [] => format!("nothing is called {name:?} in the documentation; {lists}"),
+        similar => {
+            let similar = similar.join(", ");
+            format!(
+                "nothing is called {name:?} in the documentation; did you mean {similar}? {lists}"
+            )
+        }
     }
-    format!("no name {name:?} in the Tiltfile API; did you mean {}?", similar.join(", "))
 }
 
-fn json_of(chapter: &str, entry: &Entry) -> Value {
-    let mut shown = json!({"name": entry.name, "chapter": chapter, "doc": entry.doc});
+fn layout(printer: Printer) -> Layout {
+    let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let width = columns.unwrap_or(WIDTH).clamp(40, WIDTH);
+    Layout { width, has_colors: printer.has_colors() }
+}
+
+fn text(flags: &DocsFlags, pages: &[Page], layout: Layout) -> String {
+    let is_list = flags.names == [TOPICS];
+    if flags.all || !(flags.names.is_empty() || is_list) {
+        return layout.terminal(&markdown(pages));
+    }
+    let mut out = if is_list { docs::topics(layout) } else { docs::index(layout) };
+    let hint = format!("`{} docs NAME` shows more, `{0} docs --all` everything.", program());
+    out.push_str(&layout.terminal(&format!("\n{hint}")));
+    out
+}
+
+/// Pages one after the other; each begins with its name.
+fn markdown(pages: &[Page]) -> String {
+    let mut out = Vec::new();
+    let mut last = None;
+    for page in pages {
+        match page {
+            Page::Entry(chapter, _)
+                if pages.len() > 1 && last.replace(*chapter) != Some(*chapter) =>
+            {
+                out.push(format!("# {chapter}\n"));
+            }
+            _ => {}
+        }
+        out.push(match page {
+            Page::Topic(_) | Page::Extension(_) => page.markdown(),
+            Page::Entry(..) | Page::Function(_) => {
+                format!("## {}\n\n{}", page.name(), page.markdown())
+            }
+        });
+    }
+    out.join("\n")
+}
+
+fn json_of(page: &Page) -> Value {
+    match page {
+        Page::Entry(chapter, entry) => entry_json(chapter, entry),
+        Page::Topic(_) => other_json(page, "topic"),
+        Page::Extension(_) => other_json(page, "extension"),
+        Page::Function(it) => {
+            let mut shown = other_json(page, "extension function");
+            shown["extension"] = json!(it.extension);
+            shown
+        }
+    }
+}
+
+fn other_json(page: &Page, kind: &str) -> Value {
+    json!({"name": page.name(), "kind": kind, "summary": page.summary(), "doc": page.markdown()})
+}
+
+fn entry_json(chapter: &str, entry: &Entry) -> Value {
+    let mut shown = json!({
+        "name": entry.name,
+        "chapter": chapter,
+        "doc": entry.doc,
+        "example": entry.example,
+    });
     match &entry.shape {
         Shape::Function { params, returns } => {
             shown["kind"] = json!("function");
