@@ -5,6 +5,7 @@
 
 use std::{path::Path, sync::Arc};
 
+mod calls;
 mod complete;
 mod context;
 mod declared;
@@ -14,8 +15,12 @@ pub(crate) mod docstring;
 mod document;
 mod hover;
 mod outline;
+mod references;
+mod resources;
 mod scope;
 mod tokens;
+mod types;
+mod values;
 
 pub use complete::{Completion, CompletionKind, complete};
 pub use declared::{Declared, declared};
@@ -24,6 +29,8 @@ pub use diagnose::{Diagnostic, Severity, diagnose};
 pub use document::{Document, Range, TextPosition};
 pub use hover::{Hover, SignatureHelp, hover, signature_help};
 pub use outline::{Outline, Symbol, SymbolKind};
+pub use references::{RenameError, references, rename};
+pub use resources::{Resource, resources};
 
 /// A file that another one loads.
 #[derive(Clone, Debug)]
@@ -49,6 +56,12 @@ pub trait Files {
 
     /// The names in a folder; those of folders end with a slash.
     fn list(&self, dir: &Path) -> Vec<String>;
+
+    /// Whether a file or folder exists.
+    fn exists(&self, path: &Path) -> bool;
+
+    /// The text of a file, unless it is large.
+    fn read(&self, path: &Path) -> Option<String>;
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use std::{
 };
 
 use builtins::lsp::{
-    self, Completion, CompletionKind, Diagnostic, Document, Location, Severity, Symbol, SymbolKind,
-    TextPosition,
+    self, Completion, CompletionKind, Diagnostic, Document, Location, RenameError, Severity,
+    Symbol, SymbolKind, TextPosition,
 };
+use engine_cli::program;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
 use serde_json::{Value, json};
 
@@ -73,10 +74,12 @@ fn session(connection: &Connection) -> Result<(), LspError> {
 fn capabilities() -> Value {
     json!({
         "textDocumentSync": {"openClose": true, "change": 1, "save": {"includeText": true}},
-        "completionProvider": {"triggerCharacters": [".", "/", "\"", "'", "("]},
+        "completionProvider": {"triggerCharacters": [".", "/", "\"", "'", "(", "[", "="]},
         "signatureHelpProvider": {"triggerCharacters": ["("], "retriggerCharacters": [",", "="]},
         "hoverProvider": true,
         "definitionProvider": true,
+        "referencesProvider": true,
+        "renameProvider": true,
         "documentSymbolProvider": true,
     })
 }
@@ -109,6 +112,17 @@ impl Server<'_> {
                 let found = lsp::definition(it.document, it.path, it.files, it.offset);
                 found.map_or(Value::Null, |found| location(&found, it.path))
             }),
+            "textDocument/references" => self.at(&params, |it| {
+                let found = lsp::references(it.document, it.offset);
+                found.iter().map(|range| json!({"uri": uri(it.path), "range": self::range(range)})).collect()
+            }),
+            "textDocument/rename" => match self.rename(&params) {
+                Ok(edit) => edit,
+                Err(why) => {
+                    let code = ErrorCode::RequestFailed as i32;
+                    return self.send(Message::Response(Response::new_err(id, code, why.to_string())));
+                }
+            },
             "textDocument/documentSymbol" => self.symbols(&params),
             _ => {
                 let message = format!("unknown method {method:?}");
@@ -156,17 +170,33 @@ impl Server<'_> {
         self.send(Message::Notification(Notification { method, params }));
     }
 
-    /// Answers a question about a place of a file.
+    fn rename(&self, params: &Value) -> Result<Value, RenameError> {
+        let name = params["newName"].as_str().unwrap_or_default();
+        self.place(params, |it| {
+            let edits: Value = lsp::rename(it.document, it.offset, name)?
+                .iter()
+                .map(|it| json!({"range": range(it), "newText": name}))
+                .collect();
+            Ok(json!({"changes": {uri(it.path): edits}}))
+        })
+        .unwrap_or(Ok(Value::Null))
+    }
+
+    /// Answers a question about a place of a file; files that are not open have no answer.
     fn at(&self, params: &Value, answer: impl FnOnce(&Place<'_>) -> Value) -> Value {
-        let Some(path) = path_of(&params["textDocument"]["uri"]) else { return Value::Null };
-        let Some(document) = self.files.get(&path) else { return Value::Null };
+        self.place(params, answer).unwrap_or(Value::Null)
+    }
+
+    fn place<T>(&self, params: &Value, answer: impl FnOnce(&Place<'_>) -> T) -> Option<T> {
+        let path = path_of(&params["textDocument"]["uri"])?;
+        let document = self.files.get(&path)?;
         let number = |field: &str| {
             let it = params["position"][field].as_u64().unwrap_or_default();
             u32::try_from(it).unwrap_or(u32::MAX)
         };
         let at = TextPosition { line: number("line"), character: number("character") };
         let offset = document.offset(at);
-        answer(&Place { document: &document, path: &path, files: &self.files, offset })
+        Some(answer(&Place { document: &document, path: &path, files: &self.files, offset }))
     }
 
     fn symbols(&self, params: &Value) -> Value {
@@ -189,11 +219,11 @@ struct Place<'a> {
     offset: usize,
 }
 
-/// The symbols of a function, or of the file.
+/// The symbols and resources of a function, or of the file.
 fn children(document: &Document, parent: Option<usize>) -> Value {
     let symbols = document.outline().symbols.iter().enumerate();
     let mut seen = HashSet::new();
-    symbols
+    let symbols = symbols
         .filter(|(_, it)| it.parent == parent)
         .filter(|(_, it)| is_listed(it) && seen.insert(it.name.as_str()))
         .map(|(at, it)| {
@@ -201,16 +231,37 @@ fn children(document: &Document, parent: Option<usize>) -> Value {
                 SymbolKind::Function { params, .. } => (12, format!("({})", params.join(", "))),
                 SymbolKind::Variable => (13, String::new()),
             };
-            json!({
-                "name": it.name,
-                "detail": detail,
-                "kind": kind,
-                "range": range(&document.range(&it.range)),
-                "selectionRange": range(&document.range(&it.name_range)),
-                "children": children(document, Some(at)),
-            })
-        })
-        .collect()
+            let mut shown = symbol(document, &it.name, kind, &detail, [&it.range, &it.name_range]);
+            if kind == 12 {
+                shown["children"] = children(document, Some(at));
+            }
+            (it.range.start, shown)
+        });
+    let resources = lsp::resources(document).into_iter();
+    let resources =
+        resources.filter(|it| document.outline().function_at(it.range.start) == parent).map(|it| {
+            let ranges = [&it.range, &it.name_range];
+            (it.range.start, symbol(document, &it.name, 19, &it.function, ranges))
+        });
+    let mut all: Vec<(usize, Value)> = symbols.chain(resources).collect();
+    all.sort_by_key(|(start, _)| *start);
+    all.into_iter().map(|(_, it)| it).collect()
+}
+
+fn symbol(
+    document: &Document,
+    name: &str,
+    kind: u8,
+    detail: &str,
+    [all, selection]: [&std::ops::Range<usize>; 2],
+) -> Value {
+    json!({
+        "name": name,
+        "detail": detail,
+        "kind": kind,
+        "range": range(&document.range(all)),
+        "selectionRange": range(&document.range(selection)),
+    })
 }
 
 fn is_listed(symbol: &Symbol) -> bool {
@@ -225,12 +276,14 @@ fn completion(it: &Completion) -> Value {
         CompletionKind::Parameter => 5,
         CompletionKind::Variable => 6,
         CompletionKind::Module => 9,
+        CompletionKind::Value => 12,
         CompletionKind::Keyword => 14,
         CompletionKind::File => 17,
         CompletionKind::Folder => 19,
     };
     // What fits the call comes before what can stand anywhere.
-    let rank = u8::from(it.kind != CompletionKind::Parameter);
+    let fits = matches!(it.kind, CompletionKind::Parameter | CompletionKind::Value);
+    let rank = u8::from(!fits);
     let mut shown =
         json!({"label": it.label, "kind": kind, "sortText": format!("{rank}{}", it.label)});
     if !it.detail.is_empty() {
@@ -270,7 +323,7 @@ fn diagnostic(it: &Diagnostic) -> Value {
         Severity::Error => 1,
         Severity::Warning => 2,
     };
-    json!({"range": range(&it.range), "severity": severity, "source": "tilt", "message": it.message})
+    json!({"range": range(&it.range), "severity": severity, "source": program(), "message": it.message})
 }
 
 fn range(range: &lsp::Range) -> Value {

@@ -5,10 +5,12 @@ use std::path::Path;
 use super::{
     Files, SymbolKind,
     context::{Call, KEYWORDS, call_at},
+    docstring,
     document::{Document, Range},
     outline::Symbol,
     scope::{self, Meaning},
     tokens::TokenKind,
+    types, values,
 };
 use crate::docs;
 
@@ -42,6 +44,8 @@ pub enum CompletionKind {
     Module,
     /// A word of the language.
     Keyword,
+    /// A value of the parameter at the place.
+    Value,
     /// A file or an extension.
     File,
     /// A folder.
@@ -112,7 +116,17 @@ pub fn complete(
     };
     let mut found = match dot.filter(|at| document.tokens[*at].is(b'.')) {
         Some(dot) => members(document, dot),
-        None => names(document, path, files, call.as_ref(), offset),
+        None => {
+            let before = match typed {
+                Some(at) => at.checked_sub(1),
+                None => last,
+            };
+            let values = values::outside_text(document, path, files, call.as_ref(), before, prefix);
+            if !values.is_empty() {
+                return values;
+            }
+            names(document, path, files, call.as_ref(), offset)
+        }
     };
     let prefix = prefix.to_lowercase();
     found.retain(|it| it.label.to_lowercase().starts_with(&prefix));
@@ -135,12 +149,7 @@ fn members(document: &Document, dot: usize) -> Vec<Completion> {
             return of_module;
         }
     }
-    let ty = match before.kind {
-        TokenKind::Text => Some("string"),
-        TokenKind::Sign(b']') => Some("list"),
-        TokenKind::Sign(b'}') => Some("dict"),
-        _ => None,
-    };
+    let ty = types::before(document, dot);
     let methods = builtins_language::method_names(ty);
     methods.into_iter().map(|name| simple(name, CompletionKind::Method)).collect()
 }
@@ -203,12 +212,12 @@ fn parameters(
     let positional = call.n_before.saturating_sub(call.given.len());
     let is_open =
         |at: usize, name: &str| at >= positional && call.given.iter().all(|it| it != name);
-    let of_params = |params: &[String]| {
+    let of_params = |params: &[String], doc: &str| {
         let plain = params.iter().filter(|it| !it.starts_with('*')).enumerate();
         let names = plain.map(|(at, it)| (at, it.split('=').next().unwrap_or_default().trim(), it));
         names
             .filter(|(at, name, _)| is_open(*at, name))
-            .map(|(_, name, whole)| parameter(name, whole.clone(), String::new()))
+            .map(|(_, name, whole)| parameter(name, whole.clone(), docstring::parameter(doc, name)))
             .collect()
     };
     match &meaning {
@@ -219,11 +228,13 @@ fn parameters(
                 .map(|(_, it)| parameter(it.name, it.ty.to_owned(), it.doc.to_owned()))
                 .collect()
         }
-        Meaning::Own(Symbol { kind: SymbolKind::Function { params, .. }, .. }) => of_params(params),
+        Meaning::Own(Symbol { kind: SymbolKind::Function { params, doc }, .. }) => {
+            of_params(params, doc)
+        }
         Meaning::Own(_) => Vec::new(),
         Meaning::Loaded(..) => match meaning.loaded_symbol() {
-            Some((_, Symbol { kind: SymbolKind::Function { params, .. }, .. })) => {
-                of_params(params)
+            Some((_, Symbol { kind: SymbolKind::Function { params, doc }, .. })) => {
+                of_params(params, doc)
             }
             _ => Vec::new(),
         },
@@ -241,6 +252,10 @@ fn in_text(
 ) -> Vec<Completion> {
     let Some(call) = call else { return Vec::new() };
     let loads = matches!(call.callee.as_str(), "load" | "load_dynamic" | "include");
+    let values = values::inside_text(document, path, files, call, typed);
+    if !values.is_empty() {
+        return values;
+    }
     if call.callee == "load" && call.n_before > 0 {
         return exported(document, path, files, typed, offset);
     }
@@ -308,14 +323,14 @@ fn of_symbol(symbol: &Symbol) -> Completion {
     match &symbol.kind {
         SymbolKind::Function { doc, .. } => Completion {
             detail: symbol.signature(),
-            doc: doc.clone(),
+            doc: docstring::markdown(doc),
             ..simple(&symbol.name, CompletionKind::Function)
         },
         SymbolKind::Variable => simple(&symbol.name, CompletionKind::Variable),
     }
 }
 
-fn simple(label: &str, kind: CompletionKind) -> Completion {
+pub(super) fn simple(label: &str, kind: CompletionKind) -> Completion {
     Completion {
         label: label.to_owned(),
         kind,

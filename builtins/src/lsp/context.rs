@@ -97,7 +97,7 @@ impl Open {
 }
 
 /// What stands before an open bracket, if that is called.
-fn callee(document: &Document, bracket: usize) -> Option<String> {
+pub(super) fn callee(document: &Document, bracket: usize) -> Option<String> {
     let name = bracket.checked_sub(1)?;
     let token = &document.tokens[name];
     let is_defined = name > 0 && document.word(&document.tokens[name - 1]) == "def";

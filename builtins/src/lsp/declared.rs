@@ -1,6 +1,9 @@
 //! Finds repositories and extensions that a file declares with string literals.
 
-use super::{document::Document, tokens::TokenKind};
+use super::{
+    calls::{Argument, CallSite},
+    document::Document,
+};
 
 /// Where a file says that an extension is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,12 +26,13 @@ pub enum Declared {
 /// Where a file says that the extension `ext://NAME` is; nothing if it says nothing about it.
 #[must_use]
 pub fn declared(document: &Document, name: &str) -> Option<Declared> {
-    let (extensions, repos) = (calls(document, "extension"), calls(document, "extension_repo"));
+    let (extensions, repos) =
+        (calls(document, "v1alpha1.extension"), calls(document, "v1alpha1.extension_repo"));
     let object = name.replace(['/', '%'], "_");
     let owned = |it: &str| it.to_owned();
     let by_name = extensions
         .iter()
-        .rfind(|it| it.text("name") == Some(&object))
+        .rfind(|it| it.text("name") == Some(object.as_str()))
         .map(|it| (it.text("repo_name").map(owned), it.text("repo_path").map(owned)));
     let by_host = || {
         let (host, rest) = name.split_once('/')?;
@@ -38,95 +42,49 @@ pub fn declared(document: &Document, name: &str) -> Option<Declared> {
     let (repo, path) = match by_name.or_else(by_host) {
         Some((Some(repo), Some(path))) => (repo, path),
         Some(_) => return Some(Declared::Open),
-        None if extensions.iter().chain(&repos).any(CallArguments::is_open) => {
+        None if extensions.iter().chain(&repos).any(Declaration::is_open) => {
             return Some(Declared::Open);
         }
         None => ("default".to_owned(), name.to_owned()),
     };
-    match repos.iter().rfind(|it| it.text("name") == Some(&repo)) {
+    match repos.iter().rfind(|it| it.text("name") == Some(repo.as_str())) {
         Some(found) => Some(match (found.text("url"), found.get("git_subpath")) {
-            (Some(_), Some(Argument::Other)) | (None, _) => Declared::Open,
-            (Some(url), _) => {
-                let subpath = found.text("git_subpath").unwrap_or_default();
-                Declared::In { url: url.to_owned(), subpath: subpath.to_owned(), path }
-            }
+            (Some(url), None) => Declared::In { url: url.to_owned(), subpath: String::new(), path },
+            (Some(url), Some(subpath)) => match subpath.literal(document) {
+                Some(subpath) => {
+                    Declared::In { url: url.to_owned(), subpath: subpath.to_owned(), path }
+                }
+                None => Declared::Open,
+            },
+            (None, _) => Declared::Open,
         }),
         None if repo == "default" && path == name => None,
         None => Some(Declared::Default(path)),
     }
 }
 
-/// An argument of a call.
-#[derive(PartialEq, Eq)]
-enum Argument {
-    /// A plain text.
-    Text(String),
-    /// Something that has to be computed.
-    Other,
-}
+/// A call of a function of `v1alpha1`.
+struct Declaration<'a>(&'a Document, &'a CallSite);
 
-/// The arguments of a call by name.
-struct CallArguments(Vec<(String, Argument)>);
-
-impl CallArguments {
-    fn get(&self, name: &str) -> Option<&Argument> {
-        self.0.iter().find(|it| it.0 == name).map(|it| &it.1)
+impl<'a> Declaration<'a> {
+    fn get(&self, name: &str) -> Option<&'a Argument> {
+        // The name of an object comes first.
+        self.1.argument(self.0, name, (name == "name").then_some(0))
     }
 
-    fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name)? {
-            Argument::Text(text) => Some(text),
-            Argument::Other => None,
-        }
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.get(name)?.literal(self.0)
     }
 
     /// Whether it is not known what the call names.
     fn is_open(&self) -> bool {
-        [self.get("name"), self.get("load_host")].contains(&Some(&Argument::Other))
+        ["name", "load_host"].iter().any(|it| self.get(it).is_some() && self.text(it).is_none())
     }
 }
 
-/// The calls of a function of `v1alpha1`.
-fn calls(document: &Document, function: &str) -> Vec<CallArguments> {
-    let tokens: Vec<_> =
-        document.tokens.iter().filter(|it| it.kind != TokenKind::Newline).collect();
-    let is_word = |at: usize, word: &str| {
-        tokens.get(at).is_some_and(|it| it.kind == TokenKind::Name && document.word(it) == word)
-    };
-    let is_sign = |at: usize, sign: u8| tokens.get(at).is_some_and(|it| it.is(sign));
-    let mut found = Vec::new();
-    for at in 0..tokens.len() {
-        let is_call = is_word(at, "v1alpha1") && is_sign(at + 1, b'.') && is_word(at + 2, function);
-        if !is_call || !is_sign(at + 3, b'(') {
-            continue;
-        }
-        let (mut args, mut depth, mut start) = (Vec::new(), 0_u32, at + 4);
-        for end in at + 4..tokens.len() {
-            let token = tokens[end];
-            if [b'(', b'[', b'{'].iter().any(|it| token.is(*it)) {
-                depth += 1;
-            } else if depth == 0 && (token.is(b',') || token.is(b')')) {
-                let is_named = end > start + 1 && is_sign(start + 1, b'=');
-                let value = if is_named { start + 2 } else { start };
-                let name = if is_named { document.word(tokens[start]) } else { "name" };
-                let is_text = end == value + 1 && tokens[value].kind == TokenKind::Text;
-                let argument = if is_text {
-                    Argument::Text(document.content(tokens[value]).to_owned())
-                } else {
-                    Argument::Other
-                };
-                args.push((name.to_owned(), argument));
-                start = end + 1;
-                if token.is(b')') {
-                    break;
-                }
-            } else if [b')', b']', b'}'].iter().any(|it| token.is(*it)) {
-                depth = depth.saturating_sub(1);
-            }
-        }
-        found.push(CallArguments(args));
-    }
-    found
+fn calls<'a>(document: &'a Document, function: &str) -> Vec<Declaration<'a>> {
+    let is_meant = |it: &&CallSite| it.callee == function && it.end.is_some();
+    document.calls.iter().filter(is_meant).map(|it| Declaration(document, it)).collect()
 }
 
 #[cfg(test)]

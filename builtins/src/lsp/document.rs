@@ -1,6 +1,7 @@
 //! An open text, with its tokens and outline.
 
 use super::{
+    calls::{CallSite, calls},
     outline::Outline,
     tokens::{Token, TokenKind, tokens},
 };
@@ -30,6 +31,7 @@ pub struct Document {
     lines: Vec<usize>,
     pub(super) tokens: Vec<Token>,
     outline: Outline,
+    pub(super) calls: Vec<CallSite>,
 }
 
 impl Document {
@@ -40,7 +42,9 @@ impl Document {
         let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
         let tokens = tokens(&text);
         let outline = Outline::new(&text, &tokens);
-        Self { text, lines, tokens, outline }
+        let mut document = Self { text, lines, tokens, outline, calls: Vec::new() };
+        document.calls = calls(&document);
+        document
     }
 
     /// The text.
@@ -92,6 +96,17 @@ impl Document {
     /// The text of a token.
     pub(super) fn word(&self, token: &Token) -> &str {
         self.text.get(token.range.clone()).unwrap_or_default()
+    }
+
+    /// The text of the token at a place.
+    pub(super) fn word_at(&self, token: usize) -> &str {
+        self.tokens.get(token).map_or("", |it| self.word(it))
+    }
+
+    /// The name that a token is.
+    pub(super) fn name_at(&self, token: usize) -> Option<&str> {
+        let token = self.tokens.get(token).filter(|it| it.kind == TokenKind::Name)?;
+        Some(self.word(token))
     }
 
     /// The content of a string.

@@ -29,6 +29,8 @@ pub struct Symbol {
     pub range: Range<usize>,
     /// The function that it belongs to, by its place among the symbols.
     pub parent: Option<usize>,
+    /// The token that its value begins with, if it is a variable that gets a single one.
+    pub(super) value: Option<usize>,
 }
 
 /// What a symbol is.
@@ -89,7 +91,8 @@ impl Outline {
     }
 
     /// The innermost function around a place.
-    pub(super) fn function_at(&self, offset: usize) -> Option<usize> {
+    #[must_use]
+    pub fn function_at(&self, offset: usize) -> Option<usize> {
         let mut functions = self.symbols.iter().enumerate();
         functions
             .rfind(|(_, it)| {
@@ -194,7 +197,7 @@ impl<'a> OutlineReader<'a> {
         let range = name_range.start..end.max(name_range.end);
         let parent = self.open.last().map(|(symbol, _)| *symbol);
         let name = self.word(at).to_owned();
-        self.outline.symbols.push(Symbol { name, kind, name_range, range, parent });
+        self.outline.symbols.push(Symbol { name, kind, name_range, range, parent, value: None });
         self.outline.symbols.len() - 1
     }
 
@@ -332,8 +335,10 @@ impl<'a> OutlineReader<'a> {
         if !self.is_sign(at, b'=') || self.is_sign(at + 1, b'=') {
             return;
         }
+        let value = (names.len() == 1).then_some(at + 1);
         for name in names {
-            self.add(name, 0, SymbolKind::Variable);
+            let symbol = self.add(name, 0, SymbolKind::Variable);
+            self.outline.symbols[symbol].value = value;
         }
     }
 }

@@ -39,13 +39,19 @@ pub(super) fn meaning<'a>(
 
 /// What a name means that the file defines: the innermost function comes first.
 fn own<'a>(outline: &'a Outline, name: &str, offset: usize) -> Option<&'a Symbol> {
+    own_all(outline, name, offset).first().copied()
+}
+
+/// All definitions of a name in the innermost function that has one.
+pub(super) fn own_all<'a>(outline: &'a Outline, name: &str, offset: usize) -> Vec<&'a Symbol> {
     let mut scope = outline.function_at(offset);
     loop {
-        let found = outline.symbols.iter().find(|it| it.parent == scope && it.name == name);
-        if found.is_some() {
-            return found;
+        let symbols = outline.symbols.iter();
+        let found: Vec<_> = symbols.filter(|it| it.parent == scope && it.name == name).collect();
+        match scope {
+            Some(function) if found.is_empty() => scope = outline.symbols[function].parent,
+            _ => return found,
         }
-        scope = outline.symbols[scope?].parent;
     }
 }
 

@@ -28,6 +28,23 @@ impl Files for Folder {
             Vec::new()
         }
     }
+
+    fn exists(&self, path: &Path) -> bool {
+        ["/project/.", "/project/k8s.yaml", "/project/charts"]
+            .iter()
+            .any(|it| path == Path::new(it))
+    }
+
+    fn read(&self, path: &Path) -> Option<String> {
+        let text = match path.file_name()?.to_str()? {
+            "k8s.yaml" => {
+                "kind: Deployment\nmetadata: {name: shop}\n---\nkind: Service\nmetadata: {name: s}\n"
+            }
+            "compose.yaml" => "services: {db: {}, cache: {}}\n",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
 }
 
 fn here() -> &'static Path {
@@ -167,28 +184,230 @@ fn definitions_are_found_across_files() {
 }
 
 #[test]
+fn resources_are_offered_where_a_name_is_wanted() {
+    let file = "include('./lib.tilt')\nk8s_yaml('k8s.yaml')\ndocker_compose('compose.yaml')\nlocal_resource('a', 'x')\n";
+    let of = |line: &str| completions(&format!("{file}{line}"));
+    assert_eq!(of("local_resource('b', resource_deps=['$'])"), ["a", "b", "shop", "db", "cache"]);
+    assert_eq!(of("k8s_resource('shop', resource_deps=['a', '$"), ["a", "shop", "db", "cache"]);
+    assert_eq!(of("dc_resource('d$')"), ["d", "db"]);
+    assert_eq!(of("local_resource('b', resource_deps=[$])")[..2], ["'a'", "'b'"]);
+    assert_eq!(of("helm_resource('r', 'c', resource_deps=['a', $])")[..2], ["'a'", "'r'"]);
+    assert_eq!(of("local_resource('b', deps=['$'])"), [""; 0]);
+}
+
+#[test]
+fn fixed_values_are_offered_alone() {
+    let modes = ["TRIGGER_MODE_AUTO", "TRIGGER_MODE_MANUAL"];
+    assert_eq!(completions("local_resource('a', trigger_mode=$)"), modes);
+    assert_eq!(completions("local_resource('a', trigger_mode=TRIGGER_MODE_M$)"), modes[1..]);
+    assert_eq!(completions("local_resource('a', auto_init=$)"), ["True", "False"]);
+    assert_eq!(
+        completions("k8s_resource('a', pod_readiness='$')"),
+        ["wait", "ignore", "succeeded"]
+    );
+    assert_eq!(
+        completions("k8s_resource('a', pod_readiness=$)"),
+        ["'wait'", "'ignore'", "'succeeded'"]
+    );
+    assert_eq!(completions("my_mode = 1\nlocal_resource('a', trigger_mode=my_$)"), ["my_mode"]);
+    assert!(completions("local_resource('a', cmd=$)").len() > 20);
+}
+
+#[test]
+fn methods_are_those_of_the_type_where_it_is_known() {
+    let has = |text: &str, name: &str| completions(text).iter().any(|it| it == name);
+    for (value, own, others) in [
+        ("{}", "setdefault", "append"),
+        ("{'a': [1]}", "items", "strip"),
+        ("[x for x in y]", "append", "items"),
+        ("'a'", "strip", "append"),
+        ("listdir('.')", "append", "items"),
+        ("os.path.join('a',\n 'b')", "strip", "append"),
+    ] {
+        let text = format!("x = {value}\nx.$");
+        assert!(has(&text, own) && !has(&text, others), "{value}: {:?}", completions(&text));
+    }
+    // Where it is not known, everything is possible.
+    for value in ["f()", "[1][0]", "{} or []", "'a'\nx = 1", "[]\nx = {}"] {
+        let text = format!("x = {value}\nx.$");
+        assert!(has(&text, "append") && has(&text, "items"), "{value}: {:?}", completions(&text));
+    }
+    assert!(has("y['a'].$", "append") && has("y['a'].$", "items"));
+}
+
+#[test]
+fn docstrings_of_functions_are_lists() {
+    let lib = "def f(a, b=1):\n    \"\"\"Does it.\n\n    Args:\n      a: the first\n      b: the second\n    \"\"\"\n    pass\n";
+    expect_test::expect![[r"
+        ```python
+        def f(a, b=1)
+        ```
+
+        Does it.
+
+        Args:
+
+        - `a`: the first
+        - `b`: the second
+    "]]
+    .assert_eq(&told(&format!("{lib}f$(1)")));
+    let (document, offset) = marked(&format!("{lib}f(1, $"));
+    let help = signature_help(&document, here(), &library(), offset).expect("it is a call");
+    assert_eq!(help.params[1], ("b=1".to_owned(), "the second".to_owned()));
+}
+
+/// What is wrong with a text: the line, the column and the words.
+fn mistakes(text: &str) -> String {
+    let document = Document::new(text.to_owned());
+    let found = diagnose(&document, here(), &library()).into_iter().map(|it| {
+        let start = it.range.start;
+        format!("{}:{} {}", start.line, start.character, it.message)
+    });
+    found.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
 fn mistakes_are_found_where_they_are() {
-    let mistakes = |text: &str| -> Vec<(u32, u32, String)> {
-        let document = Document::new(text.to_owned());
-        let found = diagnose(&document, here(), &library());
-        found
-            .into_iter()
-            .map(|it| (it.range.start.line, it.range.start.character, it.message))
-            .collect()
+    let check = |text: &str, found: &str| assert_eq!(mistakes(text), found, "{text}");
+    check("docker_build('a', '.')\n", "");
+    check(
+        "x = 1\ny = qqqq\nlocal_resorce('a')\n",
+        "1:4 undefined: qqqq\n2:0 undefined: local_resorce (did you mean local_resource?)",
+    );
+    assert!(mistakes("x = (\n").starts_with("1:"));
+    check(
+        "docker_build('a', '.', platfrom='x')\n",
+        "0:23 docker_build: unexpected keyword argument \"platfrom\" (did you mean platform?)",
+    );
+    check("load('./gone', 'x')\n", "0:6 no file ./gone");
+    check(
+        "load('./lib.tilt', 'greeet')\n",
+        "0:20 ./lib.tilt does not define \"greeet\" (did you mean greet?)",
+    );
+    check("def docker_build(mine):\n    pass\ndocker_build(mine=1)\n", "");
+}
+
+#[test]
+fn missing_arguments_are_found() {
+    let check = |text: &str, found: &str| assert_eq!(mistakes(text), found, "{text}");
+    check("docker_build('a')\n", "0:0 docker_build: missing argument for context");
+    check("docker_build(context='.', ref='a')\n", "");
+    check("custom_build()\n", "0:0 custom_build: missing argument for ref, command, deps");
+    check(
+        "docker_build(*x)\ndocker_build(**y)\nx = y = 1\n".split("\nx =").next().unwrap_or(""),
+        "0:14 undefined: x\n1:15 undefined: y",
+    );
+    check("v1alpha1.cmd(args=[])\n", "0:9 v1alpha1.cmd: missing argument for name");
+    check("def f(a, b, c=1):\n    pass\nf(1)\n", "2:0 function f: missing argument for b");
+    check(
+        "load('./lib.tilt', g='greet')\ng(lod=True)\n",
+        "1:2 function greet: unexpected keyword argument \"lod\" (did you mean loud?)\n1:0 function greet: missing argument for name",
+    );
+    // Where a name has several meanings, or a call takes anything, nothing is known.
+    check("if True:\n    def f(a):\n        pass\nelse:\n    def f():\n        pass\nf()\n", "");
+    check("def f(*a, b):\n    pass\nf()\n", "");
+    check("def g(sync):\n    sync()\n", "");
+}
+
+#[test]
+fn files_that_must_exist_are_looked_for() {
+    let check = |text: &str, found: &str| assert_eq!(mistakes(text), found, "{text}");
+    check("k8s_yaml('k8s.yml')\n", "0:10 there is no file or directory \"k8s.yml\"");
+    check("k8s_yaml(['k8s.yaml', 'b.yaml'])\n", "0:23 there is no file or directory \"b.yaml\"");
+    check("docker_build('a', 'contxt')\n", "0:19 there is no file or directory \"contxt\"");
+    check("read_file('a')\n", "0:11 there is no file or directory \"a\"");
+    for fine in [
+        "read_file('a', default='')\n",
+        "k8s_yaml('x' + '.yaml')\n",
+        "if os.path.exists('a'):\n    read_file('a')\n",
+        "x = read_file('a') if os.path.exists('a') else ''\n",
+        "def f():\n    read_file('a')\n",
+        "local('make a')\nread_file('a')\n",
+        "kustomize('https://example.com/x')\n",
+        "watch_file('a')\n",
+    ] {
+        check(fine, "");
+    }
+}
+
+#[test]
+fn resources_that_are_declared_twice_are_found() {
+    let check = |text: &str, found: &str| assert_eq!(mistakes(text), found, "{text}");
+    check(
+        "local_resource('a', 'x')\n\nlocal_resource(cmd='y', name='a')\n",
+        "2:30 resource \"a\" is already declared on line 1",
+    );
+    check("if True:\n    local_resource('a', 'x')\nelse:\n    local_resource('a', 'y')\n", "");
+    check("k8s_resource('a')\nk8s_resource('a')\n", "");
+}
+
+fn used(text: &str) -> String {
+    let (document, offset) = marked(text);
+    let places = references(&document, offset);
+    let shown = places.iter().map(|it| format!("{}:{}", it.start.line, it.start.character));
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn uses_of_a_name_are_found() {
+    let text = "x = 1\ndef f(x, y=x):\n    return x.x + g(x=x)\nprint(x, f(x=2))\n";
+    assert_eq!(used(&text.replacen("x =", "$x =", 1)), "0:0 3:6");
+    assert_eq!(used(&text.replacen("f(x", "f($x", 1)), "1:6 1:11 2:11 2:21 3:11");
+    assert_eq!(used("docker_build('a', '.')\ndocker_b$uild('b', '.')\n"), "0:0 1:0");
+    assert_eq!(used("x.y$\n"), "");
+}
+
+#[test]
+fn names_are_changed_only_where_nothing_breaks() {
+    let check = |text: &str, new: &str, wanted: Result<usize, &str>| {
+        let (document, offset) = marked(text);
+        let found = rename(&document, offset, new).map(|it| it.len());
+        assert_eq!(found.map_err(|it| it.to_string()), wanted.map_err(str::to_owned), "{text}");
     };
-    assert_eq!(mistakes("docker_build('a', '.')\n"), []);
-    assert_eq!(mistakes("x = 1\ny = nope\n"), [(1, 4, "undefined: nope".to_owned())]);
-    assert_eq!(mistakes("x = (\n")[0].0, 1);
-    assert_eq!(
-        mistakes("docker_build('a', '.', onyl=[])\n"),
-        [(0, 23, "docker_build: unexpected keyword argument \"onyl\"".to_owned())]
+    check("x$ = 1\nprint(x)\n", "y", Ok(2));
+    check("x$ = 1\n", "1y", Err("\"1y\" is not a name"));
+    check("x$ = 1\n", "for", Err("\"for\" is not a name"));
+    check("x$ = 1\ny = 2\n", "y", Err("y is already used in this file"));
+    check(
+        "x$ = 1\ny = [x for x in z]\n",
+        "w",
+        Err("x is also a variable of a comprehension or lambda"),
     );
-    assert_eq!(mistakes("load('./gone', 'x')\n"), [(0, 6, "no file ./gone".to_owned())]);
-    assert_eq!(
-        mistakes("load('./lib.tilt', 'greeet')\n"),
-        [(0, 20, "./lib.tilt does not define \"greeet\"".to_owned())]
-    );
-    assert_eq!(mistakes("def docker_build(mine):\n    pass\ndocker_build(mine=1)\n"), []);
+    check("print$(1)\n", "y", Err("only names that this file defines can be renamed"));
+    check("load('a', 'x')\nx$()\n", "y", Err("only names that this file defines can be renamed"));
+}
+
+/// Files of any length take time in proportion to it: ten times the calls must not take a hundred times as long. What
+/// is counted is how often other files are asked for, not time.
+#[test]
+fn long_files_are_read_once() {
+    use std::cell::Cell;
+
+    struct Counting(Cell<usize>, Folder);
+    impl Files for Counting {
+        fn module(&self, from: &Path, name: &str) -> Result<Module, NoModule> {
+            self.0.set(self.0.get() + 1);
+            self.1.module(from, name)
+        }
+        fn list(&self, dir: &Path) -> Vec<String> {
+            self.1.list(dir)
+        }
+        fn exists(&self, path: &Path) -> bool {
+            self.1.exists(path)
+        }
+        fn read(&self, path: &Path) -> Option<String> {
+            self.1.read(path)
+        }
+    }
+
+    let calls: Vec<String> =
+        (0..2_000).map(|it| format!("greet('{it}')\nlocal_resource('r{it}', 'x')")).collect();
+    let calls = calls.join("\n");
+    let document = Document::new(format!("load('./lib.tilt', 'greet')\n{calls}"));
+    let files = Counting(Cell::new(0), library());
+    assert_eq!(diagnose(&document, here(), &files), []);
+    assert_eq!(files.0.get(), 1);
+    assert_eq!(resources(&document).len(), 2_000);
 }
 
 #[test]
@@ -221,7 +440,10 @@ fn no_prefix_of_a_file_is_too_much() {
             let _ = hover(&document, path, files, offset);
             let _ = signature_help(&document, path, files, offset);
             let _ = definition(&document, path, files, offset);
+            let _ = references(&document, offset);
+            let _ = rename(&document, offset, "new_name");
         }
         let _ = diagnose(&document, here(), &library());
+        let _ = resources(&document);
     }
 }

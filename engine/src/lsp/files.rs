@@ -17,6 +17,9 @@ use builtins::{
 
 use super::Shared;
 
+/// Files that are larger are not read for the names in them.
+const LARGEST: u64 = 1 << 20;
+
 /// The files that are open, and what was read of others.
 #[derive(Default)]
 pub(super) struct OpenFiles {
@@ -111,6 +114,15 @@ impl Files for OpenFiles {
             .collect();
         names.sort_unstable();
         names
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    fn read(&self, path: &Path) -> Option<String> {
+        let is_small = fs::metadata(path).ok()?.len() <= LARGEST;
+        if is_small { fs::read_to_string(path).ok() } else { None }
     }
 }
 

@@ -135,7 +135,9 @@ fn an_editor_is_told_names_parameters_places_and_mistakes() {
     let mut editor = Editor::start();
     editor.write("lib.tilt", "def greet(name, loud=False):\n    'Greets.'\n    pass\n");
     let text = "load('./lib.tilt', 'greet')\nload('ext://hello_world', 'hi')\ngreet('you')\nhi()\ndocker_b\n";
-    assert_eq!(editor.open("Tiltfile", text)[0]["message"], "undefined: docker_b");
+    let mistakes = editor.open("Tiltfile", text);
+    assert_eq!(mistakes[0]["message"], "undefined: docker_b (did you mean docker_build?)");
+    assert_eq!(mistakes[0]["source"], "engine");
 
     let found = editor.ask("textDocument/completion", &editor.at("Tiltfile", 4, 8));
     assert_eq!(labels(&found), ["docker_build"]);
@@ -169,6 +171,23 @@ fn an_editor_is_told_names_parameters_places_and_mistakes() {
     let names: Vec<&Value> =
         symbols.as_array().into_iter().flatten().map(|it| &it["name"]).collect();
     assert_eq!(names, ["f", "y"]);
+
+    let text = "local_resource('web', 'x')\ndef f(a):\n    local_resource('in', a)\nf(a='y')\n";
+    assert_eq!(editor.change("Tiltfile", text), [Value::Null; 0]);
+    let symbols = editor.ask("textDocument/documentSymbol", &document);
+    assert_eq!(symbols[0]["name"], "web");
+    assert_eq!(symbols[0]["detail"], "local_resource");
+    assert_eq!(symbols[1]["children"][0]["name"], "in");
+    let mut rename = editor.at("Tiltfile", 1, 6);
+    rename["newName"] = json!("b");
+    let edits = editor.ask("textDocument/rename", &rename);
+    let edits = edits["changes"][editor.uri("Tiltfile")].as_array().map_or(0, Vec::len);
+    assert_eq!(edits, 3);
+    let uses = editor.ask("textDocument/references", &editor.at("Tiltfile", 1, 5));
+    assert_eq!(uses.as_array().map(Vec::len), Some(2));
+    rename["newName"] = json!("not a name");
+    let refused = editor.answer("textDocument/rename", &rename).response_result;
+    assert_eq!(refused.err().map(|it| it.message).as_deref(), Some("\"not a name\" is not a name"));
     assert_eq!(editor.end(), Some(0));
 }
 
@@ -196,7 +215,7 @@ fn extensions_are_found_where_the_tiltfile_declares_them() {
 #[test]
 fn what_it_does_not_know_is_refused_and_it_goes_on() {
     let mut editor = Editor::start();
-    let refused = editor.answer("textDocument/rename", &json!({}));
+    let refused = editor.answer("textDocument/formatting", &json!({}));
     assert_eq!(refused.response_result.err().map(|it| it.code), Some(-32601));
     // Files that were never opened, and places that do not exist.
     assert_eq!(editor.ask("textDocument/hover", &editor.at("other", 9, 9)), Value::Null);
