@@ -17,11 +17,6 @@ const TOPICS: &str = "topics";
 ///
 /// NAME is a function, a module, a topic or an extension. Without a name, all of them are listed.
 #[derive(Debug, Args)]
-#[command(after_help = "  docs docker_build
-  docs live_update
-  docs topics
-  docs ext://restart_process
-  docs --all -o markdown > api.md")]
 pub(super) struct DocsFlags {
     /// Show all topics and the whole reference
     #[arg(short, long)]
