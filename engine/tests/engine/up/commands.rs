@@ -95,3 +95,26 @@ fn a_running_engine_says_what_it_would_do_what_it_did_and_what_it_waits_for() {
     assert_eq!((&app["name"], &app["hold"]), (&json!("app"), &json!("waiting-for-dep")), "{graph}");
     assert!(project.out(&["graph"]).contains("app ("));
 }
+
+#[test]
+fn docs_leads_to_functions_topics_and_extensions() {
+    let project = project();
+    let shown = project.out(&["docs", "docker_build"]);
+    assert!(shown.starts_with("docker_build\n\n    docker_build(\n"), "{shown}");
+    assert!(shown.contains("\nExample:\n\n    docker_build('web', '.'"), "{shown}");
+    // Nobody sits in front of a pipe: no pager, no colors.
+    assert!(!shown.contains('\x1b'), "{shown}");
+    let shown = project.out(&["docs", "live_update"]);
+    assert!(shown.contains("fall_back_on('requirements.txt')") && shown.contains("- `sync`: "));
+    let shown = project.out(&["docs", "ext://restart_process"]);
+    assert!(shown.contains("docker_build_with_restart("), "{shown}");
+    let index = project.out(&["docs"]);
+    assert!(index.starts_with("TOPICS\n  tiltfile "), "{index}");
+    assert!(index.lines().count() < 300, "{index}");
+    let all = project.json(&["docs", "-o", "json"]);
+    let entries = all.as_array().into_iter().flatten().filter(|it| it["chapter"].is_string());
+    assert!(entries.clone().count() > 150 && entries.clone().all(|it| it["example"] != ""));
+    let refused = project.engine(&["docs", "docker_buid"]);
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(error.contains("did you mean docker_build?"), "{error}");
+}
