@@ -45,7 +45,7 @@ mod watchdog;
 
 pub use engine_core::TriggerRefused;
 pub use handle::{Handle, Request};
-pub use reasons::{ReasonTable, Reasons};
+pub use reasons::{ReasonTable, Reasons, UnseenReasons};
 pub use settings::{Mode, Settings};
 
 use load::Declared;

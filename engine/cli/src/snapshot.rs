@@ -19,14 +19,17 @@ pub struct SnapshotFlags {
 
 /// Runs the command.
 pub fn run(flags: &SnapshotFlags, printer: Printer) -> Result<(), Failure> {
-    let body = WebClient::new(&flags.connect)?.get("view")?;
+    let mut client = WebClient::new(&flags.connect)?;
+    let body = client.get("view")?;
     // It is kept as it came, whatever version of the view this is.
     let view = str::from_utf8(&body).ok().filter(|it| is_object(it));
     let Some(view) = view else {
         return Err(Failure::Plain("error reading snapshot from tilt: not a view".to_owned()));
     };
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ");
-    let text = format!("{{\"view\":{},\"createdAt\":\"{now}\"}}\n", view.trim());
+    let reasons = client.get("reasons").ok().and_then(|it| reasons(&it)).unwrap_or_default();
+    let view = view.trim();
+    let text = format!("{{\"view\":{view},{reasons}\"createdAt\":\"{now}\"}}\n");
     let Some(file) = &flags.file else {
         printer.out(&text);
         return Ok(());
@@ -39,4 +42,10 @@ pub fn run(flags: &SnapshotFlags, printer: Printer) -> Result<(), Failure> {
 
 fn is_object(text: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(text).is_ok()
+}
+
+/// Why each resource is in its state, as a field; Tilt does not know.
+fn reasons(body: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    answer["reasons"].is_array().then(|| format!("\"reasons\":{},", answer["reasons"]))
 }

@@ -18,7 +18,10 @@ use super::{
     State, refused,
     view::{self, Document, LISTS},
 };
-use crate::server::{connections::Connection, rest::path};
+use crate::{
+    runtime::UnseenReasons,
+    server::{connections::Connection, rest::path},
+};
 
 /// The shortest time between two messages.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -43,10 +46,12 @@ pub(super) async fn upgrade(Shared(state): Shared<State>, request: Request) -> R
         return refused(StatusCode::FORBIDDEN, "Forbidden");
     };
     connection.trust();
+    // Clients of Tilt refuse what they do not know.
+    let reasons = query.get("reasons").map(|_| state.handle.reasons().unseen());
     upgrade
         .max_message_size(MAX_MESSAGE)
         .max_frame_size(MAX_MESSAGE)
-        .on_upgrade(move |socket| Stream::run(state, connection, socket))
+        .on_upgrade(move |socket| Stream::run(state, connection, reasons, socket))
 }
 
 /// What is to be sent next.
@@ -57,11 +62,12 @@ struct Pending {
     /// The newest version of each object, or nothing if it is gone.
     objects: BTreeMap<(Kind, String), Option<Arc<Object>>>,
     logs: bool,
+    reasons: bool,
 }
 
 impl Pending {
     fn is_empty(&self) -> bool {
-        !self.whole && !self.logs && self.objects.is_empty()
+        !self.whole && !self.logs && !self.reasons && self.objects.is_empty()
     }
 
     fn add(&mut self, change: Change) {
@@ -79,6 +85,8 @@ struct Stream {
     state: State,
     changes: Changes,
     pending: Pending,
+    /// For those who want to know why.
+    reasons: Option<UnseenReasons>,
     /// When to ask whether the other side still reads.
     ping: time::Interval,
     is_ping_due: bool,
@@ -87,14 +95,20 @@ struct Stream {
 }
 
 impl Stream {
-    async fn run(state: State, connection: Arc<Connection>, mut socket: WebSocket) {
+    async fn run(
+        state: State,
+        connection: Arc<Connection>,
+        reasons: Option<UnseenReasons>,
+        mut socket: WebSocket,
+    ) {
         let changes = state.store.changes();
         let pending = Pending { whole: true, ..Pending::default() };
         // One answer may get lost or be late.
         let period = connection.limits.silence / 3;
         let mut ping = time::interval_at(time::Instant::now() + period, period);
         ping.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
-        let mut stream = Self { state, changes, pending, ping, is_ping_due: false, checkpoint: 0 };
+        let mut stream =
+            Self { state, changes, pending, reasons, ping, is_ping_due: false, checkpoint: 0 };
         let mut closing = stream.state.closing.clone();
         tokio::select! {
             _ = closing.wait_for(|closing| *closing) => {}
@@ -139,6 +153,7 @@ impl Stream {
                 Err(_) => self.pending.whole = true,
             },
             () = self.state.logs.changed(self.checkpoint), if !has_logs => self.pending.logs = true,
+            () = changed(self.reasons.as_mut()) => self.pending.reasons = true,
             _ = self.ping.tick() => self.is_ping_due = true,
             // Nothing that the client says means anything, but its end has to be noticed.
             received = socket.recv() => return matches!(received, Some(Ok(it)) if !matches!(it, Message::Close(_))),
@@ -153,11 +168,18 @@ impl Stream {
         }
         let pending = std::mem::take(&mut self.pending);
         if pending.whole {
-            let (document, checkpoint) = view::complete(&self.state);
+            let (mut document, checkpoint) = view::complete(&self.state);
             self.checkpoint = checkpoint;
-            return Some(document);
+            if let Some(reasons) = &mut self.reasons {
+                reasons.forget();
+                document.list("reasons", reasons.take());
+            }
+            return Some(document.finish(&self.state));
         }
         let mut document = Document::new();
+        if let Some(reasons) = self.reasons.as_mut().filter(|_| pending.reasons) {
+            document.list("reasons", reasons.take());
+        }
         for ((kind, _), object) in &pending.objects {
             if let Some(object) = object.as_ref().filter(|_| *kind == Kind::UiSession) {
                 document.key("uiSession").extend_from_slice(object.json().as_bytes());
@@ -178,6 +200,14 @@ impl Stream {
                 document.logs(&self.state, self.checkpoint).unwrap_or(self.checkpoint);
         }
         Some(document.finish(&self.state))
+    }
+}
+
+/// Waits until reasons change, which for those who do not ask for any is never.
+async fn changed(reasons: Option<&mut UnseenReasons>) {
+    match reasons {
+        Some(reasons) => reasons.changed().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -107,8 +107,8 @@ pub(super) fn in_order(objects: &mut [Arc<Object>]) {
     });
 }
 
-/// Everything there is, and where the next log lines begin.
-pub(super) fn complete(state: &State) -> (Vec<u8>, u64) {
+/// Everything there is, in a document that is not ended yet, and where the next log lines begin.
+pub(super) fn complete(state: &State) -> (Document, u64) {
     let mut document = Document::new();
     if let Some(session) = state.store.list(Kind::UiSession).first() {
         document.key("uiSession").extend_from_slice(session.json().as_bytes());
@@ -125,12 +125,12 @@ pub(super) fn complete(state: &State) -> (Vec<u8>, u64) {
         document.key("logList").extend_from_slice(br#"{"fromCheckpoint":-1,"toCheckpoint":-1}"#);
     }
     document.key("isComplete").extend_from_slice(b"true");
-    (document.finish(state), next.unwrap_or(0))
+    (document, next.unwrap_or(0))
 }
 
 /// The view of now.
 pub(super) async fn whole(Shared(state): Shared<State>) -> Response {
-    json(complete(&state).0)
+    json(complete(&state).0.finish(&state))
 }
 
 /// The view of now, with its time, as a file that can be opened later.
@@ -138,11 +138,13 @@ pub(super) async fn snapshot(Shared(state): Shared<State>) -> Response {
     json(file(&state))
 }
 
-/// The view of now as a file that can be opened later.
+/// The view of now as a file that can be opened later, with the reasons beside it.
 pub(super) fn file(state: &State) -> Vec<u8> {
     let mut body = br#"{"view":"#.to_vec();
-    body.extend_from_slice(&complete(state).0);
+    body.extend_from_slice(&complete(state).0.finish(state));
+    let reasons = serde_json::json!(state.handle.reasons().table().all());
     let now = micro_time(SystemTime::now());
-    body.extend_from_slice(format!(r#","createdAt":"{now}"}}"#).as_bytes());
+    let rest = format!(r#","reasons":{reasons},"createdAt":"{now}"}}"#);
+    body.extend_from_slice(rest.as_bytes());
     body
 }

@@ -20,19 +20,51 @@ export function plain(text) {
   return visible(text).replace(CONTROL, "");
 }
 
-// Nodes for a text with colors and links.
+// Nodes for a text with colors and links. A link may change its color on the way.
 export function colored(raw) {
   const text = visible(raw);
-  const nodes = [];
+  const line = new Line(text.replace(CONTROL, ""));
   const style = new Style();
   let start = 0;
   for (const match of text.matchAll(CONTROL)) {
-    append(nodes, text.slice(start, match.index), style);
+    line.append(text.slice(start, match.index), style);
     start = match.index + match[0].length;
     if (match[2] === "m") style.apply(match[1]);
   }
-  append(nodes, text.slice(start), style);
-  return nodes;
+  line.append(text.slice(start), style);
+  return line.nodes;
+}
+
+// A text that is written piece by piece, but whose links are known from the start.
+class Line {
+  constructor(plain) {
+    this.nodes = [];
+    this.at = 0;
+    this.ends = [];
+    for (const { 0: url, index } of plain.matchAll(LINK)) {
+      this.ends.push({ end: index }, { end: index + url.length, anchor: link(url, "") });
+    }
+    this.ends.push({ end: plain.length });
+  }
+
+  append(text, style) {
+    while (text) {
+      const { end, anchor } = this.ends[0];
+      const piece = text.slice(0, end - this.at);
+      this.add(piece, style, anchor);
+      this.at += piece.length;
+      text = text.slice(piece.length);
+      if (this.at === end) this.ends.shift();
+    }
+  }
+
+  add(piece, style, anchor) {
+    if (!piece) return;
+    const node = style.dress(document.createTextNode(piece));
+    if (!anchor) return this.nodes.push(node);
+    if (!anchor.firstChild) this.nodes.push(anchor);
+    anchor.append(node);
+  }
 }
 
 // A color is a number of the sixteen that have names, or a text for all others.
@@ -72,8 +104,8 @@ class Style {
   dress(node) {
     const [color, ground] = this.isInverse ? [this.ground ?? 0, this.color ?? 7] : [this.color, this.ground];
     if (!this.classes.size && color === null && ground === null) return node;
-    const it = node.nodeType === Node.TEXT_NODE ? element("span") : node;
-    if (it !== node) it.append(node);
+    const it = element("span");
+    it.append(node);
     it.classList.add(...this.classes);
     if (typeof color === "number") it.classList.add(`c${color}`);
     else if (color) it.style.color = color;
@@ -93,16 +125,4 @@ function extended([kind, ...rest]) {
   const level = (it) => (it ? 55 + it * 40 : 0);
   const at = index - 16;
   return [`rgb(${[at / 36, (at / 6) % 6, at % 6].map((it) => level(Math.floor(it))).join(" ")})`, 2];
-}
-
-function append(nodes, text, style) {
-  if (!text) return;
-  let start = 0;
-  const add = (node) => nodes.push(style.dress(node));
-  for (const match of text.matchAll(LINK)) {
-    if (match.index > start) add(document.createTextNode(text.slice(start, match.index)));
-    add(link(match[0], match[0]));
-    start = match.index + match[0].length;
-  }
-  if (start < text.length) add(document.createTextNode(text.slice(start)));
 }

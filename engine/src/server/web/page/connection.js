@@ -18,7 +18,7 @@ export async function follow(take, attempt = 0) {
     return again(attempt + 1);
   }
   const scheme = location.protocol === "https:" ? "wss" : "ws";
-  const socket = new WebSocket(`${scheme}://${location.host}/ws/view?csrf=${encodeURIComponent(token)}`);
+  const socket = new WebSocket(`${scheme}://${location.host}/ws/view?reasons&csrf=${encodeURIComponent(token)}`);
   let isLive = false;
   socket.addEventListener("message", (event) => {
     if (!isLive) $("connection").hidden = true;
@@ -54,7 +54,7 @@ export async function open(id, take) {
     if (!response.ok) throw new Error(await response.text());
     const snapshot = await response.json();
     if (!snapshot?.view) throw new Error("it has no view");
-    take({ ...snapshot.view, isComplete: true });
+    take({ ...snapshot.view, reasons: snapshot.reasons, isComplete: true });
     const created = Date.parse(snapshot.createdAt);
     tell(`Snapshot ${created > 0 ? `of ${new Date(created).toLocaleString()}` : "without a time"}, read-only`);
   } catch (error) {

@@ -2,29 +2,84 @@
 
 import { click, press, setManual, trigger } from "./actions.js";
 import { $, button, element, link, setChildren, setText } from "./dom.js";
-import { MAIN, isDisabled, isManual, summary, took, waiting, waitsOn } from "./state.js";
+import { KINDS, MAIN, filterFor, isDisabled, isManual, took } from "./state.js";
 
-// Shows a resource by name, or all for null. `select` is called for names that are clicked.
-export function showDetail(state, name, isReadOnly, select) {
+// The states that have to be explained.
+const BOXED = ["failed", "waiting", "not_ready"];
+// The states in which the process of a server is alive.
+const RUNNING = ["ok", "not_ready", "updating"];
+const MAX_FAILURES = 10;
+
+// Shows a resource by name, or all for null. `select` is called for names that are clicked, `filter` for more of them.
+export function showDetail(state, name, isReadOnly, select, filter) {
   const resource = state.resources.get(name);
-  const status = resource?.status ?? {};
-  const found = resource ? summary(resource) : { kind: "", text: "" };
+  const reason = resource && state.reason(name);
+  const kind = resource ? state.kind(resource) : "";
+  const isOpen = BOXED.includes(reason?.state);
   setText($("name"), name ?? "All resources");
-  $("status").className = `pill ${found.kind}`;
-  // What it waits for has a line of its own.
-  const isWaiting = found.kind === "pending" && waiting(resource);
-  setText($("status"), isWaiting ? "pending" : found.text);
+  $("status").className = `pill ${kind}`;
+  setText($("status"), isOpen ? KINDS[kind] : resource ? state.text(resource) : "");
+  showReason(state, isOpen ? reason : null, kind, isReadOnly, select);
+  showFailures(name === null ? state.sorted().filter((it) => state.kind(it) === "error") : [], state, select, filter);
   const isUnknown = name !== null && !resource && state.session;
-  setText($("facts"), resource ? facts(resource) : isUnknown ? "There is no such resource." : "");
-  showWaiting(state, resource, name, select);
-  const error = (!status.currentBuild && status.buildHistory?.[0]?.error) || "";
-  $("error").hidden = !error;
-  setText($("error"), error);
-  showLinks(isDisabled(resource ?? {}) ? [] : (status.endpointLinks ?? []));
+  setText($("facts"), resource ? facts(resource, reason) : isUnknown ? "There is no such resource." : "");
+  showLinks(isDisabled(resource ?? {}) ? [] : (resource?.status?.endpointLinks ?? []));
   showActions(state, isReadOnly ? undefined : resource);
 }
 
-function facts(resource) {
+// Says why a resource is not well, since when, who is to blame and what can be done.
+function showReason(state, reason, kind, isReadOnly, select) {
+  const box = $("reason");
+  box.hidden = !reason;
+  if (!reason) return;
+  box.className = kind;
+  setText(box.querySelector("strong"), reason.headline);
+  setText(box.querySelector("pre"), reason.detail.join("\n"));
+  $("since").dataset.time = reason.since ?? "";
+  // What a snapshot shows was long ago.
+  $("since").dataset.isOld = isReadOnly ? "yes" : "";
+  showSince();
+  const cause = reason.cause?.resource ?? "";
+  const isKnown = state.resources.has(cause);
+  setChildren($("cause"), `${cause}\n${isKnown}`, () => {
+    return cause ? ["Cause: ", isKnown ? button(cause, () => select(cause)) : cause] : [];
+  });
+  setText($("way-out"), reason.wayOut ? `To do: ${reason.wayOut}` : "");
+}
+
+// Says since when: local, and how long ago that is by now.
+export function showSince() {
+  const { time, isOld } = $("since").dataset;
+  const at = new Date(time ?? "");
+  if (Number.isNaN(at.getTime())) return setText($("since"), "");
+  // The format of this language is that of the engine.
+  const [local, today] = [at.toLocaleString("sv"), new Date().toLocaleDateString("sv")];
+  const seconds = Math.max(0, Math.floor(Date.now() / 1000) - Math.floor(at.getTime() / 1000));
+  const ago = isOld ? "" : ` (${seconds ? `${span(seconds)} ago` : "just now"})`;
+  setText($("since"), `Since ${local.startsWith(today) ? local.slice(today.length + 1) : local}${ago}`);
+}
+
+function span(seconds) {
+  const [size, unit] = [[86_400, "d"], [3_600, "h"], [60, "min"]].find(([size]) => seconds >= size) ?? [1, "s"];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}
+
+// Which resources need somebody, and why.
+function showFailures(failed, state, select, filter) {
+  const shown = failed.slice(0, MAX_FAILURES).map((it) => [it.metadata.name, state.text(it)]);
+  const rest = failed.length - shown.length;
+  $("failures").hidden = !shown.length;
+  setChildren($("failures"), JSON.stringify([shown, rest]), () => {
+    const rows = shown.map(([name, text]) => {
+      const row = element("div");
+      row.append(button(name, () => select(name)), element("span", "", text));
+      return row;
+    });
+    return rest ? [...rows, button(`and ${rest} more`, () => filter(filterFor("error")))] : rows;
+  });
+}
+
+function facts(resource, reason) {
   const { name } = resource.metadata;
   const status = resource.status ?? {};
   const last = status.buildHistory?.[0];
@@ -33,43 +88,11 @@ function facts(resource) {
   if (last?.finishTime) parts.push(`last update at ${new Date(last.finishTime).toLocaleTimeString()}, took ${took(last)}`);
   if (status.hasPendingChanges) parts.push("files have changed since");
   if (name !== MAIN && isManual(resource)) parts.push("updated only on request");
-  if (status.localResourceInfo?.pid) parts.push(`process ${status.localResourceInfo.pid}`);
+  if (RUNNING.includes(reason.state) && status.localResourceInfo?.pid) parts.push(`process ${status.localResourceInfo.pid}`);
   if (pod?.podName) parts.push(`pod ${pod.podName}`);
   if (pod?.podRestarts) parts.push(`${pod.podRestarts} ${pod.podRestarts === 1 ? "restart" : "restarts"}`);
-  if (pod?.podStatusMessage) parts.push(pod.podStatusMessage);
   if (pod?.displayNames?.length) parts.push(pod.displayNames.join(", "));
   return parts.join(" · ");
-}
-
-// Says what is waited for and how that is doing; for all resources, which of them need somebody.
-function showWaiting(state, resource, name, select) {
-  const names = resource ? waitsOn(resource) : name === null ? failed(state) : [];
-  const items = names.map((it) => {
-    const other = it.isResource && state.resources.get(it.name);
-    return { ...it, other: Boolean(other), how: resource && other ? ` (${summary(other).text})` : "" };
-  });
-  const plain = (resource && waiting(resource)) || "";
-  const intro = resource ? "Waits for " : "Failed: ";
-  const key = items.length ? JSON.stringify([intro, items]) : plain;
-  $("waiting").hidden = !key;
-  setChildren($("waiting"), key, () => {
-    if (!items.length) return [plain.charAt(0).toUpperCase() + plain.slice(1)];
-    const nodes = items.flatMap(({ name: other, other: isKnown, text, how }) => [
-      ", ",
-      isKnown ? button(text, () => select(other)) : text,
-      how,
-    ]);
-    return [intro, ...nodes.slice(1)];
-  });
-}
-
-function failed(state) {
-  const isFailed = (it) => summary(it).kind === "error";
-  return state
-    .sorted()
-    .filter(isFailed)
-    .slice(0, 20)
-    .map((it) => ({ name: it.metadata.name, text: it.metadata.name, isResource: true }));
 }
 
 function showLinks(all) {

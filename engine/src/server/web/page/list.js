@@ -2,7 +2,7 @@
 
 import { $, element, remember, remembered, setAttribute, setText } from "./dom.js";
 import { Rows } from "./rows.js";
-import { KINDS, MAIN, counts, isDisabled, labels, matches, summary } from "./state.js";
+import { KINDS, MAIN, isDisabled, labels } from "./state.js";
 
 const HEIGHT = 30;
 const UNLABELED = "unlabeled";
@@ -23,7 +23,7 @@ export class List {
 
   update() {
     const words = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this.state.sorted().filter((it) => matches(it, words));
+    const found = this.state.sorted().filter((it) => this.state.matches(it, words));
     this.items = words.length ? found.map((resource) => ({ resource, level: 1 })) : this.grouped(found);
     $("none").hidden = found.length > 0 || !words.length;
     this.rows.update(this.items.length);
@@ -53,7 +53,7 @@ export class List {
       const members = groups.get(label).filter((it) => it !== main);
       if (!members.length) continue;
       const isOpen = folded[label]?.expanded !== false;
-      items.push({ group: label, level: 1, isOpen, text: inWords(counts(members)) });
+      items.push({ group: label, level: 1, isOpen, text: inWords(this.state.counts(members)) });
       if (isOpen) items.push(...members.map((resource) => ({ resource, level: 2, inside: label })));
     }
     return items;
@@ -64,8 +64,7 @@ export class List {
     if (group !== undefined) return `group\n${index}\n${group}\n${isOpen}\n${text}`;
     if (!resource) return `all\n${index}\n${this.state.resources.size}\n${this.selected === null}`;
     const { name } = resource.metadata;
-    const { kind, text: words } = summary(resource);
-    return `one\n${index}\n${level}\n${name}\n${kind}\n${words}\n${name === this.selected}\n${actionOf(resource)}`;
+    return `one\n${index}\n${level}\n${name}\n${this.state.kind(resource)}\n${this.state.text(resource)}\n${name === this.selected}\n${actionOf(resource)}`;
   }
 
   render(row, index) {
@@ -89,13 +88,13 @@ export class List {
 
   renderResource(row, { resource }, name, text, go) {
     const title = resource?.metadata.name ?? "All resources";
-    const found = resource ? summary(resource) : { kind: "all", text: `${this.state.resources.size}` };
-    row.className = `row ${found.kind}`;
+    const words = resource ? this.state.text(resource) : `${this.state.resources.size}`;
+    row.className = `row ${resource ? this.state.kind(resource) : "all"}`;
     row.removeAttribute("aria-expanded");
     row.setAttribute("aria-selected", String((resource?.metadata.name ?? null) === this.selected));
-    row.title = resource ? `${title}: ${found.text}` : "";
+    row.title = resource ? `${title}: ${words}` : "";
     setText(name, title);
-    setText(text, found.text);
+    setText(text, words);
     const action = resource && !this.isReadOnly ? actionOf(resource) : "";
     go.disabled = !action;
     setText(go, action === "stop" ? "■" : "↻");

@@ -3,14 +3,15 @@
 import { click, notify, trigger } from "./actions.js";
 import { colored, plain } from "./ansi.js";
 import { follow as followEngine, open as openSnapshot } from "./connection.js";
-import { showDetail, showNavigation } from "./detail.js";
+import { showDetail, showNavigation, showSince } from "./detail.js";
 import { $, element, setAttribute, setChildren, setText } from "./dom.js";
 import { List } from "./list.js";
 import { Log, pattern } from "./log.js";
 import { Rows } from "./rows.js";
-import { KINDS, State, counts, filterFor } from "./state.js";
+import { KINDS, State, filterFor } from "./state.js";
 
 const LINE_HEIGHT = 19;
+const SECOND = 1_000;
 const ALL = "(all)";
 const base = location.pathname.match(/^\/snapshot\/[^/]+/)?.[0] ?? "";
 const isReadOnly = Boolean(base);
@@ -44,7 +45,7 @@ function showState() {
   list.update();
   showCounts();
   showNavigation(state, isReadOnly);
-  showDetail(state, selected, isReadOnly, select);
+  showDetail(state, selected, isReadOnly, select, filterBy);
   const problem = state.problem();
   $("problem").hidden = !problem;
   if (problem) setText($("problem").firstChild, problem.text);
@@ -53,7 +54,7 @@ function showState() {
 }
 
 function showCounts() {
-  const found = counts(state.resources.values());
+  const found = state.counts(state.resources.values());
   const kinds = Object.keys(KINDS).filter((kind) => found[kind] && kind !== "none");
   const filter = $("filter").value.trim();
   setChildren($("counts"), JSON.stringify(kinds.map((kind) => [kind, found[kind]])), () => kinds.map((kind) => {
@@ -215,8 +216,8 @@ document.addEventListener("keydown", (event) => {
   if (target.closest("dialog")) return;
   if (target.matches("input[type=search]")) return keyInSearch(event, target);
   if (target.matches("input, select")) return;
-  // In the log, arrows scroll.
-  if (target.closest("#log, #error") && event.key.startsWith("Arrow")) return;
+  // In what can be scrolled, arrows scroll.
+  if (target.closest("#log, #reason") && event.key.startsWith("Arrow")) return;
   const button = document.querySelector(`#actions [data-key="${CSS.escape(event.key)}"]`);
   const run = button ? () => button.click() : KEYS[event.key];
   if (!run) return;
@@ -278,6 +279,7 @@ $("save").addEventListener("click", () => {
 });
 window.addEventListener("popstate", fromLocation);
 
+setInterval(showSince, SECOND);
 forgetKey();
 fromLocation();
 if (isReadOnly) openSnapshot(base.split("/")[2], take);

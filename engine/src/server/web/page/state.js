@@ -1,6 +1,8 @@
-// What is known about resources, and in which words it is said.
+// What is known about resources, and why each is in its state. The words are those of `status` and `why`.
 
 export const MAIN = "(Tiltfile)";
+// A chain of resources that wait is followed so far; they may form a circle.
+const MAX_DEPTH = 16;
 
 export class State {
   constructor() {
@@ -11,6 +13,7 @@ export class State {
     this.resources = new Map();
     this.buttons = new Map();
     this.clusters = new Map();
+    this.reasons = new Map();
     this.session = null;
     this.order = null;
   }
@@ -31,8 +34,12 @@ export class State {
         else known.set(name, object);
       }
     }
+    for (const reason of view.reasons ?? []) {
+      if (reason.state) this.reasons.set(reason.resource, reason);
+      else this.reasons.delete(reason.resource);
+    }
     if (view.uiResources || view.isComplete) this.order = null;
-    return Boolean(view.isComplete || view.uiSession || lists.some(([, list]) => list));
+    return Boolean(view.isComplete || view.uiSession || view.reasons || lists.some(([, list]) => list));
   }
 
   // The path of the main Tiltfile, which tells projects apart.
@@ -63,16 +70,76 @@ export class State {
     return found;
   }
 
+  // Why a resource is in its state, without what it waits for in the end. Tilt's snapshots have statuses only.
+  direct(name) {
+    const resource = this.resources.get(name);
+    return this.reasons.get(name) ?? (resource && ofStatus(resource));
+  }
+
+  // What a resource waits for: whatever has failed keeps it waiting, else the first one does.
+  blocker(reason) {
+    const found = reason.waitsFor.map((it) => this.direct(it)).filter(Boolean);
+    return found.find((it) => it.state === "failed") ?? found[0];
+  }
+
+  // Why a resource is in its state. What it waits for in the end is found out here, as `resolve` of the engine does,
+  // so that one change is sent once, however many wait for it.
+  reason(name) {
+    const found = this.direct(name);
+    const direct = found && !found.cause && this.blocker(found);
+    if (!direct) return found;
+    let root = direct;
+    for (let depth = 0; depth < MAX_DEPTH; depth++) {
+      const next = this.blocker(root);
+      if (!next || next.resource === name) break;
+      root = next;
+    }
+    const via = root === direct ? "" : `, which waits for ${root.resource}`;
+    const isNamesOnly = found.headline === `waiting for ${found.waitsFor.join(", ")}`;
+    let { headline } = found;
+    if (isNamesOnly && root.state !== "ok") headline = `waiting for ${direct.resource}${via}: ${root.headline}`;
+    else if (root.state === "failed") headline += `: ${root.headline}`;
+    return { ...found, headline, cause: root, wayOut: found.wayOut ?? root.wayOut };
+  }
+
+  // The class for the look of a resource.
+  kind(resource) {
+    const { state } = this.direct(resource.metadata.name);
+    return state === "ok" && warnings(resource) ? "warn" : (KIND_OF[state] ?? "none");
+  }
+
+  // How a resource is, in one line.
+  text(resource) {
+    const { headline, state } = this.reason(resource.metadata.name);
+    const count = state === "ok" ? warnings(resource) : 0;
+    return count ? `${headline}, ${count} ${count === 1 ? "warning" : "warnings"}` : headline;
+  }
+
+  // How many resources are of each kind.
+  counts(resources) {
+    const found = {};
+    for (const kind in KINDS) found[kind] = 0;
+    for (const it of resources) found[this.kind(it)]++;
+    return found;
+  }
+
+  // Whether every word of a filter is part of the name, a label or the text; `is:failed` asks for one kind.
+  matches(resource, words) {
+    if (!words.length) return true;
+    const all = `${resource.metadata.name} ${labels(resource).join(" ")} ${this.text(resource)}`.toLowerCase();
+    const kind = filterFor(this.kind(resource));
+    return words.every((it) => (it.startsWith("is:") ? it === kind : all.includes(it)));
+  }
+
   // What keeps the whole project from working, if anything does.
   problem() {
     const fatal = this.session?.status?.fatalError;
     if (fatal) return { text: fatal, resource: null };
-    const main = this.resources.get(MAIN)?.status;
-    const error = !main?.currentBuild && main?.buildHistory?.[0]?.error;
-    if (error) return { text: `The Tiltfile failed: ${error}`, resource: MAIN };
+    const main = this.reason(MAIN);
+    if (main?.state === "failed") return { text: `The Tiltfile failed: ${main.headline}`, resource: MAIN };
     for (const cluster of this.clusters.values()) {
       const why = cluster.status?.error;
-      if (why) return { text: `Cluster ${cluster.metadata.name}: ${why}`, resource: null };
+      if (why) return { text: `${cluster.metadata.name === "docker" ? "Docker" : "Kubernetes"}: ${why}`, resource: null };
     }
     return null;
   }
@@ -88,42 +155,15 @@ export function isManual(resource) {
   return mode === 1 || mode === 2;
 }
 
-const known = new WeakMap();
-
-// How a resource is: a class for its look, and words.
-export function summary(resource) {
-  let found = known.get(resource);
-  if (!found) known.set(resource, (found = summarize(resource)));
-  return found;
-}
-
-function summarize(resource) {
-  if (isDisabled(resource)) return { kind: "disabled", text: "disabled" };
-  const status = resource.status ?? {};
-  switch (status.updateStatus) {
-    case "in_progress":
-      return { kind: "busy", text: "updating" };
-    case "pending":
-      return { kind: "pending", text: waiting(resource) ?? (status.queued ? "queued" : "pending") };
-    case "error":
-      return { kind: "error", text: "update failed" };
-  }
-  const pod = status.k8sResourceInfo?.podStatus;
-  const isUnhealthy = status.composeResourceInfo?.healthStatus === "unhealthy";
-  if (status.runtimeStatus === "error" || isUnhealthy) {
-    return { kind: "error", text: isUnhealthy ? "unhealthy" : pod ? `pod failed: ${pod}` : "server failed" };
-  }
-  if (status.runtimeStatus === "pending") return { kind: "pending", text: pod ? `pod: ${pod}` : "server not ready" };
-  const last = status.buildHistory?.[0];
-  const count = last?.warnings?.length ?? 0;
-  const kind = count ? "warn" : "ok";
-  const suffix = count ? `, ${count} ${count === 1 ? "warning" : "warnings"}` : "";
-  if (status.runtimeStatus === "ok") return { kind, text: `running${suffix}` };
-  if (status.updateStatus === "ok") {
-    return { kind, text: `${last?.finishTime ? `done in ${took(last)}` : "done"}${suffix}` };
-  }
-  return { kind: "none", text: "not started" };
-}
+const KIND_OF = {
+  failed: "error",
+  waiting: "pending",
+  updating: "busy",
+  not_ready: "pending",
+  ok: "ok",
+  idle: "none",
+  disabled: "disabled",
+};
 
 // The words for the kinds, worst first.
 export const KINDS = {
@@ -136,40 +176,25 @@ export const KINDS = {
   disabled: "disabled",
 };
 
-// How many resources are of each kind.
-export function counts(resources) {
-  const found = {};
-  for (const kind in KINDS) found[kind] = 0;
-  for (const it of resources) found[summary(it).kind]++;
-  return found;
+function warnings(resource) {
+  return resource.status?.buildHistory?.[0]?.warnings?.length ?? 0;
 }
 
-const REASONS = {
-  "tiltfile-reload": "waits for the Tiltfile",
-  "waiting-for-local": "waits for local resources",
-  "is-unparallelizable-local": "waits for other updates to end",
-  "waiting-for-cluster": "waits for the cluster",
-  "rebuild-loop": "paused: its updates change its own files",
-};
-const OTHERS = { ImageMap: "image ", Cluster: "cluster " };
-
-// What a resource waits for, by name.
-export function waitsOn(resource) {
-  return (resource.status?.waiting?.on ?? []).map((it) => ({
-    name: it.name,
-    isResource: !(it.kind in OTHERS),
-    text: `${OTHERS[it.kind] ?? ""}${it.name}`,
-  }));
-}
-
-// What a resource waits for, in a few words.
-export function waiting(resource) {
-  const hold = resource.status?.waiting;
-  if (!hold) return null;
-  const names = waitsOn(resource).map((it) => it.text);
-  if (names.length > 3) return `waits for ${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
-  if (names.length) return `waits for ${names.join(", ")}`;
-  return REASONS[hold.reason] ?? (hold.reason ? hold.reason.replaceAll("-", " ") : null);
+// What a snapshot of Tilt lets say about a resource.
+function ofStatus(resource) {
+  const { updateStatus, runtimeStatus, waiting, buildHistory, k8sResourceInfo: pod } = resource.status ?? {};
+  const waitsFor = (waiting?.on ?? []).map((it) => it.name);
+  const says = (state, headline = KINDS[KIND_OF[state]]) => ({
+    resource: resource.metadata.name, state, headline, waitsFor, detail: [],
+  });
+  const podText = pod?.podStatus && `pod ${pod.podName}: ${pod.podStatus}`;
+  if (isDisabled(resource)) return says("disabled");
+  if (updateStatus === "in_progress") return says("updating");
+  if (updateStatus === "error") return says("failed", buildHistory?.[0]?.error);
+  if (runtimeStatus === "error") return says("failed", podText);
+  if (updateStatus === "pending") return says("waiting", waitsFor.length ? `waiting for ${waitsFor.join(", ")}` : undefined);
+  if (runtimeStatus === "pending") return says("not_ready", podText);
+  return says(updateStatus === "ok" || runtimeStatus === "ok" ? "ok" : "idle");
 }
 
 // How long a build took.
@@ -184,14 +209,6 @@ export function took(build) {
 // The labels that make groups.
 export function labels(resource) {
   return Object.keys(resource.metadata.labels ?? {}).filter((it) => !it.includes("/"));
-}
-
-// Whether every word of a filter is part of the name, a label or the status; `is:failed` asks for one status.
-export function matches(resource, words) {
-  if (!words.length) return true;
-  const { kind, text } = summary(resource);
-  const all = `${resource.metadata.name} ${labels(resource).join(" ")} ${text}`.toLowerCase();
-  return words.every((it) => (it.startsWith("is:") ? it === filterFor(kind) : all.includes(it)));
 }
 
 // The word of a filter that asks for a kind.
