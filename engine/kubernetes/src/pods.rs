@@ -94,12 +94,22 @@ fn containers(
             is_ready: status.ready,
             image: spec.and_then(|it| it.image.clone()).unwrap_or(status.image),
             restarts: status.restart_count,
+            last_end: last_end(status.state.as_ref(), status.last_state.as_ref()),
             state: state(status.state),
             ports: ports.map(|it| it.container_port).collect(),
             name: status.name,
         })
     };
     statuses.into_iter().flatten().filter_map(container).collect()
+}
+
+/// How a container ended that has ended, or that ended before what it does now.
+fn last_end(
+    now: Option<&api::ContainerState>,
+    before: Option<&api::ContainerState>,
+) -> Option<(i32, String)> {
+    let ended = [now, before].into_iter().flatten().find_map(|it| it.terminated.as_ref())?;
+    Some((ended.exit_code, ended.reason.clone().unwrap_or_default()))
 }
 
 /// The id of a container without the name of what runs it; nothing if it is none.

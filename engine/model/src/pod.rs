@@ -90,6 +90,8 @@ pub struct PodContainer {
     pub restarts: i32,
     /// What it does now.
     pub state: ContainerState,
+    /// How it ended the last time: with which code, and why in one word.
+    pub last_end: Option<(i32, String)>,
     /// The ports that the pod says it listens on.
     pub ports: Vec<i32>,
 }

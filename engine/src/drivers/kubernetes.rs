@@ -299,7 +299,9 @@ fn tracked(seen: engine_kubernetes::Seen) -> Event {
     use engine_kubernetes::Seen;
     let (resource, event) = match seen {
         Seen::Pods { resource, pods } => (resource, WorkloadEvent::PodsObserved(pods)),
-        Seen::Event { resource, message, .. } => (resource, WorkloadEvent::Noticed(message)),
+        Seen::Event { resource, message: text, is_warning } => {
+            (resource, WorkloadEvent::Noticed { text, is_warning })
+        }
         Seen::Services { resource, links } => (resource, WorkloadEvent::ServicesObserved(links)),
         Seen::Warning(text) => return Event::Cluster(ClusterEvent::Warned(text)),
     };

@@ -9,12 +9,13 @@ use engine_core::{
     World,
     hold::{Hold, WaitsOn},
     objects::CmdPhase,
-    resource::{Resource, Server, Workload},
+    resource::{Resource, Server},
     status::{RuntimeStatus, UpdateStatus},
 };
-use engine_model::{CmdSpec, Place, Probe, Report, Time, names, pod::Pod};
+use engine_model::{CmdSpec, Place, Probe, Report, Time, names};
 use serde::Serialize;
 
+mod deployed;
 mod tiltfile;
 
 /// A chain of holds is followed so far; holds may form a circle.
@@ -223,6 +224,7 @@ fn of_resource(world: &World, resource: &Resource) -> Reason {
         }
         (_, RuntimeStatus::Pending | RuntimeStatus::Unknown, _) => not_ready(resource),
         (UpdateStatus::None, ..) => idle(resource),
+        _ if resource.service_health() == Some("unhealthy") => failed_runtime(resource),
         (UpdateStatus::Ok | UpdateStatus::NotApplicable | UpdateStatus::InProgress, ..) => {
             of_well(resource)
         }
@@ -296,18 +298,7 @@ fn failed_runtime(resource: &Resource) -> Reason {
         ));
     }
     let logs = format!("`{PROGRAM} logs {name}` has the output");
-    if let Some(pod) = resource.workload.as_ref().and_then(Workload::newest_pod) {
-        let since = resource.pod.as_ref().and_then(|it| it.broken_since);
-        return of_pod(name, State::Failed, pod, resource.runtime_error.as_deref())
-            .since(since.or(resource.last_success))
-            .way_out(logs);
-    }
-    let error = resource.runtime_error.as_deref().unwrap_or("unknown error");
-    let mut reason = Reason::new(name, State::Failed, first_line(error)).way_out(logs);
-    if let Some(container) = resource.container() {
-        reason = reason.detail(format!("container {} is {}", container.name, container.status));
-    }
-    reason.since(resource.last_success)
+    deployed::failed(resource).way_out(logs)
 }
 
 /// The update is done, and what it started is not ready.
@@ -316,24 +307,9 @@ fn not_ready(resource: &Resource) -> Reason {
     if let Some(server) = &resource.server {
         return server_not_ready(resource, server);
     }
-    if let Some(pod) = resource.workload.as_ref().and_then(Workload::newest_pod) {
-        return of_pod(name, State::NotReady, pod, None).since(Some(pod.created));
-    }
-    let since = resource.last_success;
-    if resource.kubernetes_target().is_some() {
-        return Reason::new(name, State::NotReady, "waiting for its pod to be created")
-            .since(since);
-    }
-    if let Some(container) = resource.container() {
-        let health = container.health.as_deref().unwrap_or(&container.status);
-        let headline = format!("container {} is {health}", container.name);
-        let reason = Reason::new(name, State::NotReady, headline).since(since);
-        return match &container.health_output {
-            Some(output) => with_last_line(reason, last_line(output)),
-            None => reason,
-        };
-    }
-    Reason::new(name, State::NotReady, "starting").since(since)
+    deployed::not_ready(resource).unwrap_or_else(|| {
+        Reason::new(name, State::NotReady, "starting").since(resource.last_success)
+    })
 }
 
 fn server_not_ready(resource: &Resource, server: &Server) -> Reason {
@@ -352,30 +328,6 @@ fn server_not_ready(resource: &Resource, server: &Server) -> Reason {
         Some(at) => format!("it was last ready at {}", crate::time::seconds(at)),
     };
     Reason::new(name, State::NotReady, headline).detail(before).since(Some(*since))
-}
-
-/// What the kubelet says about a pod.
-fn of_pod(resource: &str, state: State, pod: &Pod, error: Option<&str>) -> Reason {
-    let unschedulable = pod
-        .conditions
-        .iter()
-        .find(|it| it.kind == "PodScheduled" && it.status == "False" && !it.message.is_empty());
-    let says = unschedulable.map(|it| it.message.as_str());
-    let says = says.or(pod.errors.first().map(String::as_str)).or(error).map(first_line);
-    let status = match says {
-        Some(says) if !says.contains(&pod.status) => format!("{}: {says}", pod.status),
-        Some(says) => says.to_owned(),
-        None => pod.status.clone(),
-    };
-    let mut reason = Reason::new(resource, state, format!("pod {}: {status}", pod.name));
-    for error in pod.errors.iter().skip(1) {
-        reason = reason.detail(error.as_str());
-    }
-    match pod.restarts() {
-        0 => reason,
-        1 => reason.detail("restarted once"),
-        n => reason.detail(format!("restarted {n} times")),
-    }
 }
 
 fn of_hold(world: &World, resource: &Resource, hold: &Hold) -> Reason {
@@ -459,7 +411,8 @@ fn probe_text(probe: &Probe) -> String {
 }
 
 /// A span of time in the largest unit that says enough.
-fn duration(micros: i64) -> String {
+#[must_use]
+pub fn duration(micros: i64) -> String {
     let millis = micros.max(0) / 1_000;
     match millis {
         0..1_000 => format!("{millis} ms"),

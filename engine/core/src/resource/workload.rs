@@ -51,6 +51,8 @@ pub struct Workload {
     pub pods: Vec<Pod>,
     /// Since when pods are looked for.
     pub followed_since: Option<Time>,
+    /// What the cluster warned of last.
+    pub last_warning: Option<String>,
     /// Addresses of its services.
     pub links: Vec<String>,
     /// When updates of pods began that were there before, by name.
@@ -125,6 +127,7 @@ impl Workload {
         let names: Vec<String> = self.current_pods().iter().map(|it| it.name.clone()).collect();
         self.update_starts.extend(names.into_iter().map(|it| (it, now)));
         self.applying = yaml;
+        self.last_warning = None;
     }
 }
 

@@ -43,8 +43,12 @@ impl World {
             }
             WorkloadEvent::ObstacleTried { id, trial } => self.obstacle_tried(now, at, id, trial),
             WorkloadEvent::PodsObserved(pods) => self.pods_observed(now, at, pods),
-            WorkloadEvent::Noticed(text) => {
+            WorkloadEvent::Noticed { text, is_warning } => {
                 if !self.resources[at].is_disabled() {
+                    if is_warning {
+                        self.workload_mut(at).last_warning = Some(text.clone());
+                        self.show(at);
+                    }
                     let (resource, span) = (name.clone(), format!("events:{name}"));
                     self.effects.lines.push(LogLine { resource, span, kind: LineKind::Info, text });
                 }

@@ -190,6 +190,7 @@ fn a_pod_is_reduced_to_what_matters() {
         image: "web:1".to_owned(),
         restarts: 2,
         state: ContainerState::Terminated { started: None, finished, reason, exit_code: 1 },
+        last_end: Some((1, String::new())),
         ports: vec![80, 81],
     };
     assert_eq!(pod.containers, [web]);

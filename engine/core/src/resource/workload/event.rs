@@ -41,8 +41,13 @@ pub enum WorkloadEvent {
     },
     /// All pods that were found, the oldest first.
     PodsObserved(Vec<Pod>),
-    /// Something happened to an object, as a line of the log.
-    Noticed(String),
+    /// Something happened to an object.
+    Noticed {
+        /// What, as a line of the log.
+        text: String,
+        /// Whether it is not good.
+        is_warning: bool,
+    },
     /// The addresses of its services, sorted.
     ServicesObserved(Vec<String>),
     /// A log was read to its end, or cannot be read.

@@ -76,7 +76,7 @@ fn workload(command: &str, words: &[&str], update: Option<UpdateId>) -> Option<W
         "services" => {
             WorkloadEvent::ServicesObserved(rest.iter().map(|it| (*it).to_owned()).collect())
         }
-        "noticed" => WorkloadEvent::Noticed(rest.join(" ")),
+        "noticed" => WorkloadEvent::Noticed { text: rest.join(" "), is_warning: true },
         "log-read" => WorkloadEvent::LogRead { container_id: rest[0].to_owned(), error: None },
         "log-lost" => {
             let error = Some("no route".to_owned());
