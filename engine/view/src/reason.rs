@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine_core::{
     World,
     hold::{Hold, WaitsOn},
-    objects::CmdPhase,
+    objects::{CmdEnd, CmdPhase},
     resource::{Resource, Server},
     status::{RuntimeStatus, UpdateStatus},
 };
@@ -266,7 +266,7 @@ fn failed_update(resource: &Resource) -> Reason {
     let command = resource.local.as_ref().and_then(|it| it.update_cmd_spec.as_ref());
     let reason = match (&resource.update_cmd, command) {
         (CmdPhase::Ended { end, .. }, Some(command)) if !end.reason.is_empty() => {
-            let headline = format!("`{}` failed: {}", shell_text(command), end.reason);
+            let headline = format!("`{}` failed: {}", shell_text(command), ended(end));
             with_last_line(Reason::new(name, State::Failed, headline), &end.last_line)
         }
         _ => {
@@ -287,12 +287,11 @@ fn failed_runtime(resource: &Resource) -> Reason {
         let after = end.started.map_or(String::new(), |it| {
             format!(" after {}", duration(end.finished.micros_since(it)))
         });
-        let how = if end.reason.is_empty() {
-            format!("exit status {}", end.exit_code)
-        } else {
-            end.reason.clone()
+        let headline = match ended(end) {
+            how if end.pid == 0 => format!("server {how}"),
+            how => format!("server exited{after}: {how}"),
         };
-        let exited = Reason::new(name, State::Failed, format!("server exited{after}: {how}"));
+        let exited = Reason::new(name, State::Failed, headline);
         return with_last_line(exited, &end.last_line).since(Some(end.finished)).way_out(format!(
             "`{PROGRAM} trigger {name}` starts it again; `{PROGRAM} logs {name}` has the output"
         ));
@@ -384,8 +383,22 @@ fn resource_of(on: &WaitsOn) -> Option<String> {
     }
 }
 
+/// How a command ended. A shell that cannot run a program says itself which.
+fn ended(end: &CmdEnd) -> String {
+    let how = match &*end.reason {
+        "" => format!("exit status {}", end.exit_code),
+        reason => reason.to_owned(),
+    };
+    let is_shell = matches!(end.exit_code, 126 | 127) && !end.last_line.is_empty();
+    if is_shell { format!("{how}: {}", end.last_line) } else { how }
+}
+
 fn with_last_line(reason: Reason, line: &str) -> Reason {
-    if line.trim().is_empty() { reason } else { reason.detail(format!("last output: {line}")) }
+    if line.trim().is_empty() || reason.headline.ends_with(line) {
+        reason
+    } else {
+        reason.detail(format!("last output: {line}"))
+    }
 }
 
 /// A command as its author wrote it.
@@ -433,9 +446,10 @@ fn last_line(text: &str) -> &str {
 /// The first line of a text, shortened to what fits into a list.
 fn one_line(text: &str) -> String {
     const MAX: usize = 300;
-    let line = first_line(text);
-    match line.char_indices().nth(MAX) {
-        None => line.to_owned(),
-        Some((at, _)) => format!("{}…", &line[..at]),
+    let mut line = first_line(text).replace(|it: char| it.is_control(), " ");
+    if let Some((at, _)) = line.char_indices().nth(MAX) {
+        line.truncate(at);
+        line.push('…');
     }
+    line
 }
