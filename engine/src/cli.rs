@@ -33,6 +33,7 @@ mod plan;
 mod snapshot;
 mod start;
 mod starter;
+mod summary;
 mod tiltfile_result;
 mod up;
 mod updog;

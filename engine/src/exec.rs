@@ -19,6 +19,7 @@ pub use engine_formats::golang::quote::command_line as shell_text;
 pub use env::child_env;
 pub use launcher::Guarded;
 pub(crate) use output::Text;
+pub(crate) use tail::without_escapes;
 
 pub use crate::guard::Lifetime;
 

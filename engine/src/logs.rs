@@ -31,7 +31,7 @@ mod tests;
 mod view;
 mod writer;
 
-pub use answer::answer;
+pub use answer::{answer, last_lines};
 pub use engine_api::log::{
     BuildEvent, Fields, Filter, Formatter, Level, Lines, Segment, Source, Span, micro_time,
     parse_micros,

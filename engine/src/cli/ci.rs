@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use engine_cli::{Failure, Printer, values};
+use engine_cli::{Failure, Printer, is_tilt, values};
 use engine_model::GoDuration;
 
 use super::{
@@ -24,15 +24,14 @@ pub(super) struct CiFlags {
     /// Fail if it takes longer, for example 10m; 0 is no limit. `ci_settings` in the Tiltfile wins
     #[arg(long, default_value = "30m", value_name = "DURATION", value_parser = values::duration)]
     timeout: values::GoDuration,
+    /// Do not print the summary at the end
+    #[arg(long)]
+    quiet: bool,
 }
 
 pub(super) fn run(flags: &CiFlags, global: &Global, printer: Printer) -> Result<ExitCode, Failure> {
-    start::run(
-        &flags.start,
-        Mode::Ci,
-        Some(GoDuration(flags.timeout.0)),
-        Terminal::Stream,
-        global,
-        printer,
-    )
+    let is_short = flags.quiet || is_tilt();
+    let terminal = if is_short { Terminal::Stream } else { Terminal::StreamAndSummary };
+    let timeout = Some(GoDuration(flags.timeout.0));
+    start::run(&flags.start, Mode::Ci, timeout, terminal, global, printer)
 }

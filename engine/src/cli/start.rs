@@ -22,7 +22,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{DEFECT, Global, log_file::LogFile};
+use super::{DEFECT, Global, log_file::LogFile, summary::Summary};
 use crate::{
     exec::env::Colors,
     guard, leftovers,
@@ -101,6 +101,8 @@ fn web_mode(text: &str) -> Result<String, WebModeError> {
 pub(super) enum Terminal {
     /// Every line of the log as it comes.
     Stream,
+    /// The same, and then what came of it.
+    StreamAndSummary,
     /// A menu, until somebody asks for the log.
     Prompt,
     /// Every line, to a file that does not grow forever.
@@ -250,6 +252,8 @@ async fn engine(
     let show = Show::start(&logs, flags.filter(), terminal, &menu, reasons.subscribe());
     let running = engine.run(inbox, requests, signals.first_or_asked());
     let exit = attend(running, &mut serving, panics, &logs).await;
+    let summary = (terminal == Terminal::StreamAndSummary)
+        .then(|| Summary::new(&reasons.table(), &store, engine.settings().started));
     let scrub = |text: &str| logs.scrubber().scrub(text).into_owned();
     let panic = panics.last().map(|it| it.scrubbed(scrub));
 
@@ -260,6 +264,9 @@ async fn engine(
     write_snapshot(flags, &serving.snapshot(), printer);
     serving.shutdown().await;
     show.finish().await;
+    if let Some(summary) = summary.filter(|_| !matches!(exit, Exit::Broken(_))) {
+        printer.out(&summary.text(&logs, colors() == Colors::On));
+    }
     Ok(conclude(exit, mode, is_clean, panic, printer))
 }
 
@@ -328,7 +335,7 @@ fn greet(logs: &LogStore, bound: &server::Bound, terminal: Terminal, printer: Pr
     let is_seen = terminal != Terminal::LogFile && io::stdout().is_terminal();
     let link = page.filter(|it| is_seen && (exposure.is_some() || it.needs_key()));
     let link = link.map(prompt::elsewhere);
-    if let (Terminal::Stream, Some(link)) = (terminal, &link) {
+    if let (Terminal::Stream | Terminal::StreamAndSummary, Some(link)) = (terminal, &link) {
         printer.out(&format!("{link}\n"));
     }
     Menu {

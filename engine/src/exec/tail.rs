@@ -44,7 +44,7 @@ fn keep(line: &mut String, text: &str) {
 }
 
 /// A text without escape sequences and other control characters.
-fn without_escapes(text: &str) -> String {
+pub(crate) fn without_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(it) = chars.next() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use bytes::Bytes;
 use engine_api::log::{
-    BuildEvent, Filter, MicroTimes, Segment,
+    BuildEvent, Filter, Level, Lines, MicroTimes, Segment,
     query::{END_OF_HISTORY, Query},
 };
 use futures_util::stream::{self, Stream};
@@ -15,6 +15,7 @@ use super::{
     reader::{Gap, SegmentBatch},
     view::{write_json, write_segment},
 };
+use crate::exec::without_escapes;
 
 /// How many segments before the last lines are searched for the beginnings of these.
 const LOOK_BACK: u32 = 1000;
@@ -34,6 +35,22 @@ pub fn answer(store: &LogStore, query: &Query) -> impl Stream<Item = Bytes> + Se
         tell_gaps: query.tail.is_none() && query.filter.since == 0,
     };
     stream::unfold(answer, async |mut answer| answer.next().await.map(|it| (it, answer)))
+}
+
+/// The last lines that a resource printed, as plain text: without empty ones, and without what the engine says of an end.
+#[must_use]
+pub fn last_lines(store: &LogStore, resource: &str, lines: usize) -> Vec<String> {
+    let filter = Filter { resources: vec![resource.to_owned()], ..Filter::default() };
+    // Of empty lines there are few.
+    let start = tail_start(store, &filter, 2 * u64::try_from(lines).unwrap_or(u64::MAX / 2));
+    let mut reader = store.reader(start).skipping(filter.resources.iter().cloned(), 0);
+    let batches = std::iter::from_fn(|| reader.try_next());
+    let segments: Vec<Segment> = batches.flat_map(|it| it.segments).collect();
+    let found = Lines::new(filter).next(&segments);
+    let printed = found.iter().filter(|it| it.level < Level::Error);
+    let found = printed.map(|it| without_escapes(it.text.trim_end()));
+    let found: Vec<String> = found.filter(|it| !it.trim().is_empty()).collect();
+    found[found.len().saturating_sub(lines)..].to_vec()
 }
 
 struct Answer {
