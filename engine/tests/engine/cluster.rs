@@ -10,6 +10,7 @@ mod images;
 mod jobs;
 mod live_update;
 mod outage;
+mod reasons;
 mod safety;
 mod way;
 mod webhook;

@@ -12,4 +12,5 @@ mod outage;
 mod patching;
 mod private;
 mod prune;
+mod reasons;
 mod settling;

@@ -11,5 +11,6 @@ mod limits;
 mod lsp;
 mod page;
 mod processes;
+mod reasons;
 mod support;
 mod up;

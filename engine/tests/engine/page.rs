@@ -2,7 +2,7 @@
 
 mod access;
 mod actions;
-mod browser;
+pub(crate) mod browser;
 mod connection;
 mod logs;
 mod resources;

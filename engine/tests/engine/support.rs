@@ -4,6 +4,7 @@ pub(crate) mod control;
 mod instance;
 mod process;
 mod project;
+mod surfaces;
 
 use std::{
     net::TcpListener,
@@ -13,6 +14,7 @@ use std::{
 pub(crate) use instance::{Instance, engine, exchange};
 pub(crate) use process::{TIMEOUT, until};
 pub(crate) use project::Project;
+pub(crate) use surfaces::{Surfaces, with_files};
 
 /// The ports below those that the system gives to whoever asks for a free one.
 const NAMED: std::ops::Range<u16> = 20_000..32_000;

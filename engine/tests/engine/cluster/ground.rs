@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{self, Instance};
+use crate::support::{self, Instance, Surfaces};
 
 /// A folder with a Tiltfile, and the namespace that it deploys to.
 pub(crate) struct Project {
@@ -80,6 +80,12 @@ impl Project {
     /// Starts `engine up`.
     pub(crate) fn up(&mut self) -> Instance {
         Instance::start_in(self.dir.take().expect("it was not started"), self.env.clone())
+    }
+
+    /// Starts `engine up` on a terminal, where everything is seen that people see.
+    pub(crate) fn surfaces(&mut self) -> Surfaces {
+        let dir = self.dir.take().expect("it was not started");
+        Surfaces::of(Instance::start_on_terminal(dir, self.env.clone(), &[]))
     }
 
     /// Runs a command in the folder of the project, or of the instance that has taken it.

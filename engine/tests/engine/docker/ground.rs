@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{self, Instance};
+use crate::support::{self, Instance, Surfaces};
 
 /// Services end at once, so that tests do not wait for them.
 const AT_ONCE: &str = "stop_grace_period: 0s";
@@ -81,6 +81,12 @@ impl Project {
     /// Starts `engine up`.
     pub(crate) fn up(&mut self) -> Instance {
         Instance::start_in(self.dir.take().expect("it was not started"), self.env.clone())
+    }
+
+    /// Starts `engine up` on a terminal, where everything is seen that people see.
+    pub(crate) fn surfaces(&mut self) -> Surfaces {
+        let dir = self.dir.take().expect("it was not started");
+        Surfaces::of(Instance::start_on_terminal(dir, self.env.clone(), &[]))
     }
 
     /// Runs a command in the folder of the project, or of the instance that has taken it.

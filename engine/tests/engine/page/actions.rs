@@ -15,14 +15,14 @@ fn a_trigger_is_seen_at_once_and_the_log_follows() {
         "local('mkfifo go'); local_resource('one', cmd='echo run by hand; cat go; echo we\"\"nt', auto_init=False)",
     );
     let Some(mut page) = Page::open(&engine.url("/r/one/overview")) else { return };
-    page.until("document.querySelector('#status').textContent === 'not started'");
+    page.until("document.querySelector('#status').textContent .startsWith('not started: ')");
     page.press("r");
-    page.until("document.querySelector('#status').textContent === 'updating'");
+    page.until("document.querySelector('#status').textContent.startsWith('updating: ')");
     page.until(&format!("{}.classList.contains('busy')", row("one")));
     page.until("document.querySelector('#log').innerText.includes('\\nrun by hand')");
     assert!(!page.text("#log").contains("went"));
     engine.write("go", "opened\n");
-    page.until("/^done in/.test(document.querySelector('#status').textContent)");
+    page.until("document.querySelector('#status').textContent === 'up to date'");
     page.until("/opened[^]*went/.test(document.querySelector('#log').innerText)");
     page.finish(&engine.url(""));
 }
@@ -34,7 +34,7 @@ fn an_update_can_be_stopped() {
     page.until("document.querySelector('#log').innerText.includes('begun')");
     page.until("document.querySelector('#actions [data-key=s]')");
     page.click("#actions [data-key=s]");
-    page.until("document.querySelector('#status').textContent === 'update failed'");
+    page.until("document.querySelector('#status').textContent === 'failed'");
     page.until("document.querySelector('#actions [data-key=r]')");
     page.finish(&engine.url(""));
 }
@@ -43,13 +43,13 @@ fn an_update_can_be_stopped() {
 fn a_resource_can_be_disabled_and_enabled() {
     let engine = Instance::start("local_resource('toggled', serve_cmd='echo up; exec sleep 1000')");
     let Some(mut page) = Page::open(&engine.url("/r/toggled/overview")) else { return };
-    page.until("document.querySelector('#status').textContent === 'running'");
+    page.until("document.querySelector('#status').textContent === 'ready'");
     page.click("#actions [data-key=d]");
     page.until("document.querySelector('#status').textContent === 'disabled'");
     page.until(&format!("{}.classList.contains('disabled')", row("toggled")));
     page.until("document.querySelector('#actions').textContent === 'Enable'");
     page.press("d");
-    page.until("document.querySelector('#status').textContent === 'running'");
+    page.until("document.querySelector('#status').textContent === 'ready'");
     page.until(&format!("{}.classList.contains('ok')", row("toggled")));
     page.finish(&engine.url(""));
 }
@@ -59,7 +59,7 @@ fn the_mode_of_updates_can_be_changed() {
     let engine = Instance::start("local_resource('mode', cmd='cat input', deps=['input'])");
     let Some(mut page) = Page::open(&engine.url("/r/mode/overview")) else { return };
     page.until("document.querySelector('#actions [data-key=m]').textContent === 'Mode: auto'");
-    page.until("document.querySelector('#status').textContent === 'update failed'");
+    page.until("document.querySelector('#status').textContent === 'failed'");
     page.click("#actions [data-key=m]");
     page.until("document.querySelector('#actions [data-key=m]').textContent === 'Mode: manual'");
     engine.write("input", "first words\n");

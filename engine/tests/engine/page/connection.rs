@@ -6,7 +6,7 @@ use crate::{page::browser::Page, support::Instance};
 fn the_page_comes_back_with_the_engine() {
     let mut engine = Instance::start("local_resource('before', cmd='true')");
     let Some(mut page) = Page::open(&engine.url("/r/before/overview")) else { return };
-    page.until("/^done in/.test(document.querySelector('#status').textContent)");
+    page.until("document.querySelector('#status').textContent === 'up to date'");
     engine.stop();
     page.until("document.querySelector('#connection').innerText.includes('lost')");
     page.until("document.title === 'Disconnected ┊ Tilt'");

@@ -71,6 +71,29 @@ local_resource('serve', serve_cmd='echo Served 34; exec sleep 1000')
 }
 
 #[test]
+fn a_link_is_whole_whatever_colors_it_has() {
+    // The first is what Vite prints.
+    let engine = Instance::start(
+        r#"local_resource('vite', cmd=['printf', 'Local: \033[36mhttp://localhost:\033[1m18802\033[22m/\033[39m ready\nhttp://a/\033[1m and http://b.c/d?e=f.\033[m\n'])"#,
+    );
+    let Some(mut page) = Page::open(&engine.url("/r/vite/overview")) else { return };
+    page.until("document.querySelectorAll('#log a').length === 3");
+    let links = "[...document.querySelectorAll('#log a')].sort((a, b) => a.href > b.href ? 1 : -1)
+        .map((it) => `${it.href} ${it.textContent}`)";
+    let expected = [
+        "http://a/ http://a/",
+        "http://b.c/d?e=f http://b.c/d?e=f",
+        "http://localhost:18802/ http://localhost:18802/",
+    ];
+    assert_eq!(page.evaluate(links), serde_json::json!(expected));
+    assert_eq!(page.text("#log a .c6.b"), "18802");
+    let rows = "[...document.querySelectorAll('#log .row')].map((it) => it.textContent)";
+    page.until(&format!("{rows}.includes('Local: http://localhost:18802/ ready')"));
+    page.until(&format!("{rows}.includes('http://a/ and http://b.c/d?e=f.')"));
+    page.finish(&engine.url(""));
+}
+
+#[test]
 fn colors_of_terminals_are_colors_of_the_page() {
     let engine = Instance::start(
         r#"local_resource('art', cmd=['printf', '\033[1;31mred\033[0m plain \033[38;5;208mnumbered\033[m \033[48;2;1;2;3mparts\033[m\n10%%\r100%%\n'])"#,

@@ -39,7 +39,7 @@ fn a_thousand_resources_are_shown_with_their_status_and_only_what_changes_is_wri
     assert_eq!(page.text("#list .row.all .text"), "1001");
     // Only what can be seen exists.
     assert!(page.count("#list .row") < 60);
-    for (name, text) in [("r1001", "update failed"), ("r1003", "not started")] {
+    for (name, text) in [("r1001", "`false` failed: exit status 1"), ("r1002", "disabled")] {
         page.until(&format!(
             "[...document.querySelectorAll('#list .row')].some((it) => it.title === '{name}: {text}')"
         ));
@@ -48,7 +48,7 @@ fn a_thousand_resources_are_shown_with_their_status_and_only_what_changes_is_wri
     page.evaluate(OBSERVE);
     engine.trigger("r1003");
     page.until(
-        "[...document.querySelectorAll('#list .row')].some((it) => /^r1003: done in/.test(it.title))",
+        "[...document.querySelectorAll('#list .row')].some((it) => it.title === 'r1003: up to date')",
     );
     let touched = page.evaluate("[...window.touched]");
     assert_eq!(touched, serde_json::json!(["r1003"]), "one change touches one row");
@@ -56,9 +56,7 @@ fn a_thousand_resources_are_shown_with_their_status_and_only_what_changes_is_wri
 
     // What is not in sight is brought there when its address is opened.
     page.go(&engine.url("/r/r1900/overview"));
-    page.until(
-        "document.querySelector('.row[aria-selected=true]').title.startsWith('r1900: done in')",
-    );
+    page.until("document.querySelector('.row[aria-selected=true]').title === 'r1900: up to date'");
 
     // What cannot be seen is there when somebody scrolls to it.
     page.evaluate("document.querySelector('#list').scrollTop = 1e9");
@@ -122,14 +120,33 @@ local_resource('app', cmd='true', resource_deps=['db'])
 ",
     );
     let Some(mut page) = Page::open(&engine.url("/r/app/overview")) else { return };
-    page.until("document.querySelector('.row[aria-selected=true]').title === 'app: waits for db'");
-    page.until("document.querySelector('#waiting').textContent === 'Waits for db (update failed)'");
-    page.click("#waiting button");
+    let why = "waiting for db: `echo no database >&2; exit 7` failed: exit status 7";
+    page.until(&format!(
+        "document.querySelector('.row[aria-selected=true]').title === 'app: {why}'"
+    ));
+    page.until("document.querySelector('#status').textContent === 'pending'");
+    assert_eq!(page.text("#reason:not([hidden]).pending strong"), why);
+    assert_eq!(page.text("#cause"), "Cause: db");
+    page.click("#cause button");
     page.until("location.pathname === '/r/db/overview'");
-    page.until("document.querySelector('#error').textContent.includes('exit status 7')");
+    page.until(
+        "document.querySelector('#reason.error strong').textContent.endsWith('exit status 7')",
+    );
+    assert_eq!(page.text("#reason pre"), "last output: no database");
+    page.until("/^Since \\d\\d:\\d\\d:\\d\\d \\((just now|\\d+ s ago)\\)$/.test(document.querySelector('#since').textContent)");
+    assert!(page.text("#way-out").starts_with("To do: save a file of it, or `engine trigger db`"));
     page.until("document.querySelector('#log').innerText.includes('no database')");
     page.evaluate("history.back()");
     page.until("document.querySelector('#name').textContent === 'app'");
+
+    // The first page lists what has failed, and what has not has no box.
+    page.press("a");
+    page.until("document.querySelector('#failures').innerText.includes('exit status 7')");
+    page.click("#failures button");
+    page.until("location.pathname === '/r/db/overview'");
+    engine.write("Tiltfile", "local_resource('db', cmd='true')");
+    page.until("document.querySelector('#status').textContent === 'up to date'");
+    assert_eq!(page.count("#reason:not([hidden]), #failures:not([hidden])"), 0);
     page.finish(&engine.url(""));
 }
 

@@ -59,7 +59,7 @@ local_resource('bad', cmd='exit 9', labels=['l'])
     );
     let url = running.url("/r/bad/overview");
     let Some(mut page) = Page::open(&url) else { return };
-    page.until("document.querySelector('#status').textContent === 'update failed'");
+    page.until("document.querySelector('#status').textContent === 'failed'");
     page.until("document.querySelector('#counts').innerText.includes('2 ok')");
     let file = running.dir.path().join("snapshot.json");
     let port = running.port.to_string();
@@ -76,7 +76,7 @@ local_resource('bad', cmd='exit 9', labels=['l'])
     page.until("document.querySelector('#connection').innerText.includes('read-only')");
     page.until("document.querySelector('#counts').innerText.includes('1 failed')");
     page.until("/^Snapshot: ✖ 1/.test(document.title)");
-    let good = "[...document.querySelectorAll('#list .row')].find((it) => it.title.startsWith('good: done in'))";
+    let good = "[...document.querySelectorAll('#list .row')].find((it) => it.title === 'good: up to date')";
     page.until(good);
     page.evaluate(&format!("{good}.click()"));
     page.until("location.pathname === '/snapshot/local/r/good/overview'");
@@ -85,7 +85,9 @@ local_resource('bad', cmd='exit 9', labels=['l'])
     assert_eq!(page.count("#save:not([hidden])"), 0);
     // The address of a part of a snapshot can be opened, too.
     page.go(&format!("{}/r/bad/overview", view.url));
-    page.until("document.querySelector('#error').textContent.includes('exit status 9')");
+    page.until(
+        "document.querySelector('#reason strong').textContent === '`exit 9` failed: exit status 9'",
+    );
     let origin = view.origin().to_owned();
     page.finish(&origin);
 }
@@ -153,7 +155,8 @@ fn a_snapshot_of_tilt_is_shown() {
     fs::write(dir.path().join("tilt.json"), FROM_TILT).expect("it can be written");
     let view = View::of(dir.path(), "tilt.json", "");
     let Some(mut page) = Page::open(&format!("{}/r/api/overview", view.url)) else { return };
-    page.until("document.querySelector('#status').textContent === 'pod failed: CrashLoopBackOff'");
+    page.until("document.querySelector('#status').textContent === 'failed'");
+    assert_eq!(page.text("#reason.error strong"), "pod api-1: CrashLoopBackOff");
     let facts = "updated only on request · pod api-1 · 4 restarts · api:deployment";
     assert_eq!(page.text("#facts"), facts);
     assert_eq!(page.text("#links"), "home");
@@ -163,7 +166,7 @@ fn a_snapshot_of_tilt_is_shown() {
     assert_eq!(page.count("#actions button"), 0);
     page.go(&format!("{}/r/web/overview", view.url));
     page.until(
-        "document.querySelector('#waiting').textContent === 'Waits for api (pod failed: CrashLoopBackOff)'",
+        "document.querySelector('#reason strong').textContent === 'waiting for api: pod api-1: CrashLoopBackOff'",
     );
     let origin = view.origin().to_owned();
     page.finish(&origin);

@@ -5,7 +5,7 @@ use std::{
     io::{Read, Write},
     net::{Shutdown, TcpStream},
     path::Path,
-    process::Command,
+    process::{Command, Output},
     time::{Duration, Instant},
 };
 
@@ -36,6 +36,19 @@ impl Instance {
         Self::of(dir, up, env)
     }
 
+    /// Starts an engine in a folder that has a Tiltfile on a terminal, where it shows its prompt. The log is what the
+    /// terminal has shown.
+    pub(crate) fn start_on_terminal(
+        dir: TempDir,
+        env: Vec<(String, String)>,
+        resources: &[&str],
+    ) -> Self {
+        let mut up = engine(dir.path());
+        up.arg("up").args(resources).envs(env.iter().map(|(name, value)| (name, value)));
+        let process = Process::start_on_terminal(up, dir.path().join("log"));
+        Self::listening(dir, process, env)
+    }
+
     /// Starts an engine that may not open more files than this, and waits until it listens.
     pub(crate) fn start_with_open_files(tiltfile: &str, open_files: u64) -> Self {
         let dir = with_tiltfile(tiltfile);
@@ -48,7 +61,11 @@ impl Instance {
 
     fn of(dir: TempDir, mut up: Command, env: Vec<(String, String)>) -> Self {
         up.envs(env.iter().map(|(name, value)| (name, value)));
-        let mut process = Process::start(up, dir.path().join("log"));
+        let process = Process::start(up, dir.path().join("log"));
+        Self::listening(dir, process, env)
+    }
+
+    fn listening(dir: TempDir, mut process: Process, env: Vec<(String, String)>) -> Self {
         let port = process.port();
         let token = fs::read_to_string(dir.path().join("home/.tilt-dev/token"));
         let token = token.expect("it is there before anybody listens").trim().to_owned();
@@ -128,13 +145,16 @@ impl Instance {
 
     /// What a command prints that talks to the engine.
     pub(crate) fn client(&self, args: &[&str]) -> String {
-        let output = engine(self.dir.path())
-            .args(args)
-            .args(["--port", &self.port.to_string()])
-            .output()
-            .expect("it starts");
+        let output = self.ask(args);
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The same of a command that may fail.
+    pub(crate) fn ask(&self, args: &[&str]) -> Output {
+        let mut command = engine(self.dir.path());
+        command.args(args).args(["--port", &self.port.to_string()]);
+        command.output().expect("it starts")
     }
 }
 

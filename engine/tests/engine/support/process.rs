@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    io,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
@@ -9,6 +10,7 @@ use std::{
 };
 
 use nix::{
+    pty::{OpenptyResult, Winsize, openpty},
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
@@ -42,6 +44,23 @@ impl Process {
         let n_before = fs::read(&log).expect("it was made").len();
         command.stdout(file.try_clone().expect("it can be shared")).stderr(file);
         Self { child: command.spawn().expect("it starts"), log, n_before }
+    }
+
+    /// The same on a wide terminal of its own, whose screen goes to the file; ends with the process.
+    pub(super) fn start_on_terminal(command: Command, log: PathBuf) -> Self {
+        let size = Winsize { ws_row: 50, ws_col: 1_000, ws_xpixel: 0, ws_ypixel: 0 };
+        let OpenptyResult { master, slave } = openpty(Some(&size), None).expect("a terminal");
+        let end = || Stdio::from(slave.try_clone().expect("it is open"));
+        let mut own = Command::new("setsid");
+        own.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
+        own.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        own.current_dir(command.get_current_dir().expect("it is set"));
+        own.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm").env("NO_COLOR", "1");
+        let (mut screen, mut file) = (File::from(master), File::create(&log).expect("a file"));
+        let child = own.spawn().expect("it starts");
+        // A terminal that nobody writes to any more is an error, and its end.
+        thread::spawn(move || io::copy(&mut screen, &mut file));
+        Self { child, log, n_before: 0 }
     }
 
     /// Waits until it listens, and gives its web port. Clients find it from then on.
