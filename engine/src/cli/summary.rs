@@ -61,10 +61,10 @@ impl Summary {
         for reason in culprits.iter().take(MAX_RESOURCES) {
             let (sign, color) =
                 if reason.state == State::Failed { ("✖", 31) } else { ("…", 33) };
-            let (on, off) =
-                if is_colored { (format!("\x1b[{color}m"), "\x1b[0m") } else { <_>::default() };
             let Reason { resource, headline, .. } = reason;
-            out.push_str(&format!("{on}{sign} {resource}{off}: {headline}\n"));
+            let name = format!("{sign} {resource}");
+            let name = if is_colored { format!("\x1b[{color}m{name}\x1b[0m") } else { name };
+            out.push_str(&format!("{name}: {headline}\n"));
             for line in lines_of(reason, last_lines).iter().filter(|it| *it != headline) {
                 out.push_str(format!("    {line}").trim_end());
                 out.push('\n');

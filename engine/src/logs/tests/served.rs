@@ -140,6 +140,22 @@ async fn the_last_lines_are_enough_lines_and_not_many_more() {
     assert!(lines[lines.len() - 2].contains("a 4999"));
 }
 
+#[test]
+fn the_last_lines_of_a_resource_are_plain_and_only_what_it_printed() {
+    let store = in_memory(64 << 20);
+    for number in 0..50 {
+        store.writer("a", "a").info(&format!("a {number}"));
+        store.writer("b", "b").info("b");
+    }
+    let writer = store.writer("a", "a");
+    for line in ["\u{1b}[31mred\u{1b}[0m", ""] {
+        writer.info(line);
+    }
+    writer.error("Build Failed: no");
+    assert_eq!(super::last_lines(&store, "a", 3), ["a 48", "a 49", "red"]);
+    assert!(super::last_lines(&store, "c", 3).is_empty());
+}
+
 #[tokio::test]
 async fn what_is_not_kept_anymore_is_said() {
     let store = in_memory(1 << 20);
