@@ -74,7 +74,10 @@ local_resource('serve', serve_cmd='echo Served 34; exec sleep 1000')
 fn a_link_is_whole_whatever_colors_it_has() {
     // The first is what Vite prints.
     let engine = Instance::start(
-        r#"local_resource('vite', cmd=['printf', 'Local: \033[36mhttp://localhost:\033[1m18802\033[22m/\033[39m ready\nhttp://a/\033[1m and http://b.c/d?e=f.\033[m\n'])"#,
+        r#"
+local(r"printf 'Local: \033[36mhttp://localhost:\033[1m18802\033[22m/\033[39m ready\nhttp://a/\033[1m and http://b.c/d?e=f.\033[m\n' > out", quiet=True)
+local_resource('vite', 'cat out')
+"#,
     );
     let Some(mut page) = Page::open(&engine.url("/r/vite/overview")) else { return };
     page.until("document.querySelectorAll('#log a').length === 3");

@@ -39,7 +39,10 @@ fn a_thousand_resources_are_shown_with_their_status_and_only_what_changes_is_wri
     assert_eq!(page.text("#list .row.all .text"), "1001");
     // Only what can be seen exists.
     assert!(page.count("#list .row") < 60);
-    for (name, text) in [("r1001", "`false` failed: exit status 1"), ("r1002", "disabled")] {
+    for (name, text) in [
+        ("r1001", "`false` failed: exit status 1"),
+        ("r1003", "not started: starts when it is triggered or one of its files changes"),
+    ] {
         page.until(&format!(
             "[...document.querySelectorAll('#list .row')].some((it) => it.title === '{name}: {text}')"
         ));
