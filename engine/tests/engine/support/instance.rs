@@ -45,7 +45,7 @@ impl Instance {
     ) -> Self {
         let mut up = engine(dir.path());
         up.arg("up").args(resources).envs(env.iter().map(|(name, value)| (name, value)));
-        let process = Process::start_on_terminal(up, dir.path().join("log"));
+        let process = Process::start_on_terminal(&up, dir.path().join("log"));
         Self::listening(dir, process, env)
     }
 

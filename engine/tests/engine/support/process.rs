@@ -47,7 +47,7 @@ impl Process {
     }
 
     /// The same on a wide terminal of its own, whose screen goes to the file; ends with the process.
-    pub(super) fn start_on_terminal(command: Command, log: PathBuf) -> Self {
+    pub(super) fn start_on_terminal(command: &Command, log: PathBuf) -> Self {
         let size = Winsize { ws_row: 50, ws_col: 1_000, ws_xpixel: 0, ws_ypixel: 0 };
         let OpenptyResult { master, slave } = openpty(Some(&size), None).expect("a terminal");
         let end = || Stdio::from(slave.try_clone().expect("it is open"));
