@@ -38,8 +38,7 @@ impl ReasonTable {
         &'a self,
         earlier: &'a Self,
     ) -> impl Iterator<Item = (&'a str, Option<&'a Reason>)> {
-        let is_new = |name: &str, it| earlier.0.get(name).is_none_or(|old| !Arc::ptr_eq(old, it));
-        let changed = self.0.iter().filter(move |(name, it)| is_new(name, it));
+        let changed = self.0.iter().filter(|(name, it)| earlier.0.get(*name) != Some(*it));
         let gone = earlier.0.keys().filter(|it| !self.0.contains_key(*it));
         changed.map(|(name, it)| (&**name, Some(&**it))).chain(gone.map(|it| (&**it, None)))
     }

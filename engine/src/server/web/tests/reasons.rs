@@ -37,6 +37,9 @@ async fn whoever_asks_for_reasons_gets_those_that_change_and_not_those_that_foll
     assert_eq!(next_reasons(&mut socket).await, all);
     publish("root", Some("exit status 2"), &[]);
     assert_eq!(next_reasons(&mut socket).await, [named("root", json!("exit status 2"))]);
+    // What is as it was before is not sent.
+    publish("root", Some("exit status 3"), &[]);
+    publish("root", Some("exit status 2"), &[]);
     publish("a", None, &[]);
     assert_eq!(next_reasons(&mut socket).await, [named("a", Value::Null)]);
 
