@@ -103,7 +103,7 @@ impl Audit {
             let error = match write.outcome {
                 WriteOutcome::Done => String::new(),
                 WriteOutcome::Failed(error) => error,
-                WriteOutcome::Unknown => "given up before there was an answer".to_owned(),
+                WriteOutcome::Unknown => "canceled before an answer came".to_owned(),
             };
             audit.add(Entry {
                 context: audit.context.to_string(),

@@ -7,9 +7,10 @@ use clap::{
 };
 use engine_cli::{
     FAILURE, Failure, Printer, api_resources, apply, args,
-    command_line::{self, COMPLETE, COMPLETE_NO_DESC, Line, LineError, PROGRAM, UsageError},
-    completion, connect, create, delete, describe, edit, enable, explain, get, logs, open, patch,
-    shell, small, status, stop, tree_view, trigger, usage, values, wait, why,
+    command_line::{self, COMPLETE, COMPLETE_NO_DESC, Line, LineError, UsageError},
+    completion, connect, create, delete, describe, edit, enable, explain, get, is_tilt, logs, open,
+    patch, program, set_program, shell, small, status, stop, tree_view, trigger, usage, values,
+    wait, why,
 };
 
 mod audit;
@@ -55,10 +56,10 @@ const BUILT: &str = match option_env!("ENGINE_BUILD_DATE") {
     None => "2026-11-16",
 };
 
-/// A dev environment engine that runs existing Tiltfiles unchanged.
+/// Run your project from its Tiltfile: build, deploy and serve it while you edit.
 #[derive(Debug, Parser)]
 #[command(
-    name = "tilt",
+    name = "engine",
     version = "",
     disable_version_flag = true,
     subcommand_required = true,
@@ -78,14 +79,14 @@ struct Cli {
 /// Flags of every command.
 #[derive(Debug, Clone, Args)]
 struct Global {
-    /// Enable verbose logging
+    /// Show verbose log lines
     #[arg(short, long, global = true)]
     verbose: bool,
-    /// Enable debug logging
+    /// Show debug log lines
     #[arg(short, long, global = true)]
     debug: bool,
     /// Accepted for compatibility; has no effect
-    #[arg(long, global = true, value_name = "LEVEL", value_parser = values::int)]
+    #[arg(hide = true, long, global = true, value_name = "LEVEL", value_parser = values::int)]
     klog: Option<i64>,
 }
 
@@ -98,40 +99,40 @@ enum Command {
     Up(up::UpFlags),
 
     // What asks or changes a running one.
-    /// Print the kinds of objects
+    /// List the object types of the API
     ApiResources(api_resources::ApiResourcesFlags),
-    /// Bring objects to what files say
+    /// Create or update objects from files
     Apply(apply::ApplyFlags),
     Args(args::ArgsFlags),
     Audit(audit::AuditFlags),
-    /// Create objects
+    /// Create objects from files or flags
     Create(create::CreateFlags),
-    /// Remove objects
+    /// Delete objects
     Delete(delete::DeleteFlags),
-    /// Show details of objects
+    /// Show the details of objects
     Describe(describe::DescribeFlags),
     /// Disable resources
     Disable(enable::DisableFlags),
-    /// Print the state of a running instance
+    /// Print internals of a running instance, or reference files
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Dump {
         #[command(subcommand)]
         command: dump::DumpCommand,
     },
-    /// Edit objects in an editor
+    /// Edit objects in your editor
     Edit(edit::EditFlags),
     /// Enable resources
     Enable(enable::EnableFlags),
-    /// Explain the fields of a kind
+    /// Describe an object type and its fields
     Explain(explain::ExplainFlags),
     Get(get::GetFlags),
     Graph(graph::GraphFlags),
-    /// Print the log of a running instance
+    /// Print the logs of a running instance
     Logs(logs::LogsFlags),
     Open(open::OpenFlags),
-    /// Change fields of objects
+    /// Change fields of an object
     Patch(patch::PatchFlags),
-    /// Keep what the web page shows in a file
+    /// Save or view a snapshot of the web page
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Snapshot {
         #[command(subcommand)]
@@ -145,75 +146,75 @@ enum Command {
     Why(why::WhyFlags),
 
     // Everything else.
-    /// Commands that are still unstable
+    /// Experimental commands
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Alpha {
         #[command(subcommand)]
         command: AlphaCommand,
     },
-    /// Show what is collected about you: nothing
+    /// Show analytics settings (nothing is collected)
     Analytics(small::AnalyticsFlags),
-    /// Find the words for __complete
+    /// Print completion candidates with descriptions
     #[command(name = COMPLETE, hide = true)]
     Complete(completion::CompleteFlags),
-    /// Find the words for __completeNoDesc
+    /// Print completion candidates
     #[command(name = COMPLETE_NO_DESC, hide = true)]
     CompleteNoDesc(completion::CompleteFlags),
-    /// Make a shell complete commands and names
+    /// Generate a shell completion script
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Completion {
         #[command(subcommand)]
         shell: completion::Shell,
     },
-    /// Not offered
+    /// Not available
     #[command(hide = true)]
     Demo(small::IgnoredFlags),
-    /// Run docker with the environment that updates see
+    /// Run docker with the settings that builds use
     Docker(small::DockerFlags),
     DockerPrune(docker_prune::DockerPruneFlags),
     Docs(docs::DocsFlags),
-    /// Print diagnostic information about the environment
+    /// Print diagnostics for bug reports
     Doctor(doctor::DoctorFlags),
-    /// Extensions of the Tiltfile: list, lock, copy
+    /// List, lock or vendor the extensions of a Tiltfile
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Ext {
         #[command(subcommand)]
         command: ext::ExtCommand,
     },
-    /// Do a part of an extension of the standard library
+    /// Run part of a bundled extension
     #[command(name = "ext-helper", hide = true)]
     ExtHelper(ext_helper::ExtHelperFlags),
-    /// Show the help of a command
+    /// Show help for a command
     Help,
-    /// The language server for editors
+    /// Run the Tiltfile language server for editors
     #[command(subcommand_required = true, disable_help_subcommand = true)]
     Lsp {
         #[command(subcommand)]
         command: lsp::LspCommand,
     },
-    /// Check that the program runs
+    /// Check that the program works
     VerifyInstall,
-    /// Current version
+    /// Print the version
     Version(VersionFlags),
 }
 
 #[derive(Debug, Args)]
 struct VersionFlags {
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum AlphaCommand {
-    /// Print the kinds of objects
+    /// List the object types of the API
     ApiResources(api_resources::ApiResourcesFlags),
     Get(get::GetFlags),
     Shell(shell::ShellFlags),
     TiltfileResult(tiltfile_result::TiltfileResultFlags),
-    /// Show resources as a tree of dependencies
+    /// Show the dependency tree of all resources
     TreeView(tree_view::TreeViewFlags),
-    /// Run the API server with the objects of files, without a Tiltfile
+    /// Run only the API server, with objects from files
     Updog(updog::UpdogFlags),
 }
 
@@ -224,8 +225,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         printer.out(&format!("{error}\n"));
         return ExitCode::from(FAILURE);
     }
-    let args: Vec<String> =
-        args.into_iter().skip(1).map(|it| engine_model::path::to_text(&it).into_owned()).collect();
+    let mut args = args.into_iter();
+    set_program(args.next());
+    let args: Vec<String> = args.map(|it| engine_model::path::to_text(&it).into_owned()).collect();
     let mut root = Cli::command();
     root.build();
     match command_line::read(&root, &args).and_then(|line| parse(&root, line)) {
@@ -238,7 +240,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             printer.err(&format!(
                 "Unknown help topic [`{}`]\n{}\n",
                 words.join(" "),
-                usage::text(&root, PROGRAM)
+                usage::text(&root, program(), usage::width())
             ));
             ExitCode::SUCCESS
         }
@@ -264,9 +266,9 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
         Command::Edit(flags) => edit::run(&flags, printer),
         Command::Enable(flags) => enable::enable(&flags, printer),
         Command::Explain(flags) => explain::run(&flags, printer),
-        Command::Get(flags) => get::run(&flags, "tilt get", printer),
+        Command::Get(flags) => get::run(&flags, "get", printer),
         Command::Alpha { command: AlphaCommand::Get(flags) } => {
-            get::run(&flags, "tilt alpha get", printer)
+            get::run(&flags, "alpha get", printer)
         }
         Command::Graph(flags) => graph::run(&flags, printer),
         Command::Plan(flags) => plan::run(&flags, printer),
@@ -300,9 +302,7 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
             done(|| completion::complete(&flags, false, root, builtins::docs::names, printer))
         }
         Command::Completion { shell } => done(|| completion::script(&shell, printer)),
-        Command::Demo(_) => {
-            small::not_offered("demo", "the folder `examples` has environments to try")
-        }
+        Command::Demo(_) => small::not_available("demo", "see examples/ in the repository"),
         Command::Docker(flags) => small::docker(&flags, printer),
         Command::DockerPrune(flags) => docker_prune::run(&flags, global, printer),
         Command::Lsp { command } => lsp::run(&command),
@@ -343,8 +343,17 @@ fn version(json: bool, printer: Printer) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The version as Tilt words it.
+/// The version of this program, and of the Tilt that it is compatible with.
 fn version_text() -> String {
+    if is_tilt() {
+        return tilt_version();
+    }
+    let (version, tilt) = (env!("CARGO_PKG_VERSION"), builtins::COMPATIBLE_VERSION);
+    format!("{} {version} (compatible with Tilt v{tilt})", program())
+}
+
+/// The version as Tilt words it.
+fn tilt_version() -> String {
     format!("v{}, built {BUILT}", builtins::COMPATIBLE_VERSION)
 }
 
@@ -394,20 +403,22 @@ fn command<'a>(root: &'a clap::Command, path: &[String]) -> &'a clap::Command {
 }
 
 fn help(root: &clap::Command, path: &[String]) -> String {
-    usage::help(command(root, path), &full_name(path))
+    usage::help(command(root, path), &full_name(path), usage::width())
 }
 
 /// The words that name a command, with the program's.
 fn full_name(path: &[String]) -> String {
-    [&[PROGRAM.to_owned()], path].concat().join(" ")
+    [&[program().to_owned()], path].concat().join(" ")
 }
 
 /// Errors go to both streams, as scripts look for them in either.
 fn report_usage(root: &clap::Command, error: &UsageError, printer: Printer) -> ExitCode {
     if matches!(error.error, LineError::UnknownCommand { .. }) {
-        printer.err(&format!("Error: {error}\nRun 'tilt --help' for usage.\n"));
+        let program = program();
+        printer.err(&format!("Error: {error}\nRun '{program} --help' for usage.\n"));
     } else {
-        let usage = usage::text(command(root, &error.path), &full_name(&error.path));
+        let (command, path) = (command(root, &error.path), full_name(&error.path));
+        let usage = usage::text(command, &path, usage::width());
         printer.err(&format!("Error: {error}\n{usage}\n"));
     }
     printer.out(&format!("{error}\n"));

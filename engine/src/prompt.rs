@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use engine_cli::{browser, is_tilt, program};
+use engine_cli::{browser, has_colors, is_dumb, is_tilt, log_style, program};
 use tokio::{
     sync::{mpsc, watch},
     task::{self, JoinHandle},
@@ -39,7 +39,7 @@ pub enum Key {
     OpenBrowser,
     /// Show the log, or hide it again.
     Stream,
-    /// Show the full-screen view of Tilt instead.
+    /// Show the full-screen view of Tilt, which only its own menu offers.
     Legacy,
     /// Show what keys there are.
     Help,
@@ -77,17 +77,13 @@ impl Prompt<io::Stdout> {
     pub fn open(menu: &Menu, reasons: watch::Receiver<ReasonTable>) -> io::Result<Self> {
         let (reader, keys) = KeyReader::read()?;
         let is_live = io::stdout().is_terminal() && !is_dumb();
-        let is_colored = is_live && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
+        let is_colored = has_colors();
         let screen = Screen::new(io::stdout(), is_live);
         let mut prompt = Self { keys, _reader: Some(reader), reasons, is_colored, screen };
         prompt.print(&menu.render(is_colored, is_tilt()));
         prompt.paint();
         Ok(prompt)
     }
-}
-
-fn is_dumb() -> bool {
-    std::env::var_os("TERM").is_none_or(|it| it.is_empty() || it == "dumb")
 }
 
 impl<W: Write> Prompt<W> {
@@ -144,7 +140,8 @@ impl Running {
         let prompt = Prompt::open(menu, reasons)?;
         let stream = Arc::new(Mutex::new(None));
         let page = menu.page.clone();
-        let task = tokio::spawn(answer(prompt, page, logs.clone(), filter, Arc::clone(&stream)));
+        let log = (logs.clone(), menu.seen);
+        let task = tokio::spawn(answer(prompt, page, log, filter, Arc::clone(&stream)));
         Ok(Self { task, stream })
     }
 
@@ -161,11 +158,10 @@ impl Running {
 async fn answer(
     mut prompt: Prompt<io::Stdout>,
     page: Option<PageAddress>,
-    logs: LogStore,
+    (logs, mut shown_until): (LogStore, Checkpoint),
     filter: Filter,
     stream: Arc<Mutex<Option<TerminalStream>>>,
 ) {
-    let mut shown_until = Checkpoint(0);
     while let Some(key) = prompt.next().await {
         match (key, &page) {
             (Key::OpenBrowser, Some(page)) => {
@@ -176,19 +172,21 @@ async fn answer(
                 }
             }
             (Key::OpenBrowser, None) => {}
-            (Key::Legacy, _) => {
+            (Key::Legacy, _) if is_tilt() => {
                 prompt.say("There is no legacy terminal mode; (s) streams logs.");
             }
+            (Key::Legacy, _) => {}
             (Key::Help, _) => prompt.print(&render::help(program())),
             (Key::Stream, _) => {
                 let shown = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
                 if let Some(shown) = shown {
                     let finished = task::spawn_blocking(move || shown.finish(LAST_LINES)).await;
                     shown_until = finished.ok().flatten().unwrap_or(shown_until);
-                    prompt.say("The log is hidden; (s) shows it again.");
+                    prompt.say("Log hidden; press s to show it again.");
                 } else {
                     let out = prompt.screen.clone();
-                    let started = TerminalStream::start(&logs, shown_until, filter.clone(), out);
+                    let started =
+                        TerminalStream::start(&logs, shown_until, filter.clone(), log_style(), out);
                     *stream.lock().unwrap_or_else(PoisonError::into_inner) = started.ok();
                 }
             }
@@ -199,7 +197,7 @@ async fn answer(
 /// A new link for whoever is not recognized. It is for the terminal, and never for the log, which others may read.
 #[must_use]
 pub fn elsewhere(page: &PageAddress) -> String {
-    format!("For any other browser, once: {}", page.link())
+    format!("One-time link for any other browser: {}", page.link())
 }
 
 #[cfg(test)]

@@ -49,10 +49,11 @@ pub struct ServerOptions {
 pub enum BindError {
     /// Somebody else has the port.
     #[error(
-        "Tilt cannot start because you already have another process on port {port}\n\
-         If you want to run multiple Tilt instances simultaneously,\n\
+        "{name} cannot start because you already have another process on port {port}\n\
+         If you want to run multiple {name} instances simultaneously,\n\
          use the --port flag or TILT_PORT env variable to set a custom port\n\
-         Original error: listen tcp {address}: bind: address already in use"
+         Original error: listen tcp {address}: bind: address already in use",
+        name = engine_cli::display_name()
     )]
     PortTaken {
         /// The port.
@@ -162,13 +163,13 @@ impl Bound {
     pub fn exposure(&self) -> Option<String> {
         self.page().filter(|_| !self.web_addr.ip().is_loopback())?;
         let who = if web::is_disabled() {
-            "TILT_DISABLE_HUD_AUTH=1 asks nobody for a token, so everybody there"
+            "As TILT_DISABLE_HUD_AUTH=1 turns off tokens, anybody there"
         } else {
-            "Nothing is encrypted: whoever has the token or a link with a key, or can listen on the way,"
+            "Traffic is not encrypted: anybody who has the token or a link with a key, or who can listen in,"
         };
         Some(format!(
-            "Other machines can reach this page, as it listens on {}. {who} can read all logs, and run what the \
-             Tiltfile says as you. `--host localhost` keeps it to this machine.",
+            "Other machines can reach this page, because it listens on {}. {who} can read all logs, and run the \
+             Tiltfile's commands as you. Use `--host localhost` to keep it to this machine.",
             self.web_addr.ip(),
         ))
     }

@@ -62,7 +62,7 @@ pub(crate) fn update<T: DeserializeOwned, U: Serialize>(
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], version: u32) -> Found<T> {
     match serde_json::from_slice::<Version>(bytes).map_or(0, |it| it.version) {
         found if found > version => Found::Newer(format!(
-            "{} is of a newer version of the engine (format {found}; this one knows {version}) and is not used; \
+            "ignoring {}, which a newer version has written (format {found}; this version supports {version}): \
              remove it, or use the newer version",
             path.display()
         )),

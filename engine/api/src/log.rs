@@ -8,7 +8,7 @@ mod segment;
 mod time;
 
 pub use filter::{Filter, Source};
-pub use format::{Formatter, JsonLines};
+pub use format::{Formatter, JsonLines, Style};
 pub use lines::{Line, Lines};
 pub use segment::{BuildEvent, Fields, Level, Segment, Span, micros};
 pub use time::{MicroTimes, micro_time, parse_micros};

@@ -5,32 +5,32 @@ use engine_api::{GROUP, Kind};
 use engine_formats::golang::pflag::parse_bool;
 use serde_json::{Value, json};
 
-use super::{Printer, client::ApiClient, connect::ConnectFlags, failure::Failure, output};
+use super::{Printer, client::ApiClient, connect::ConnectFlags, failure::Failure, output, program};
 
 /// What can be done with every kind.
 const VERBS: &[&str] =
     &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/// Print the kinds of objects.
+/// List the object types of the API.
 #[derive(Debug, Args)]
 pub struct ApiResourcesFlags {
     #[arg(value_name = "ARGS", hide = true)]
     words: Vec<String>,
-    /// Limit to kinds of this API group
+    /// Only types of this API group
     #[arg(long, value_name = "GROUP")]
     api_group: Option<String>,
-    /// Limit to kinds that are in namespaces, or that are not
+    /// Only types that are (true) or are not (false) namespaced
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, action = ArgAction::Set,
         default_missing_value = "true", value_parser = parse_bool)]
     namespaced: Option<bool>,
-    /// Limit to kinds that support all of these verbs
+    /// Only types that support all of these verbs
     #[arg(long, value_delimiter = ',', value_name = "VERBS")]
     verbs: Vec<String>,
-    /// Sort by name or kind
+    /// Field to sort by: name or kind
     #[arg(long, value_name = "FIELD", default_value = "", hide_default_value = true)]
     sort_by: String,
     /// Accepted for compatibility; nothing is cached
-    #[arg(long)]
+    #[arg(hide = true, long)]
     cached: bool,
     /// Print JSON
     #[arg(long)]
@@ -45,8 +45,9 @@ pub fn run(flags: &ApiResourcesFlags, printer: Printer) -> Result<(), Failure> {
     ApiClient::new(&flags.connect)?;
     if !flags.words.is_empty() {
         return Err(Failure::Kubectl(format!(
-            "unexpected arguments: [{}]\nSee 'tilt api-resources -h' for help and examples",
-            flags.words.join(" ")
+            "unexpected arguments: [{}]\nSee '{} api-resources -h' for help and examples",
+            flags.words.join(" "),
+            program()
         )));
     }
     if !matches!(flags.sort_by.as_str(), "" | "name" | "kind") {

@@ -15,6 +15,7 @@ use super::{
     manifests::{FileFlags, Manifest},
     merge,
     output::{self, Outcome, OutputFlags},
+    program,
     selection::SelectorFlags,
     validation::ValidateFlags,
     values,
@@ -23,7 +24,7 @@ use super::{
 /// The annotation that holds what was applied last.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Bring objects to what files say.
+/// Create or update objects from files.
 #[derive(Debug, Args)]
 pub struct ApplyFlags {
     #[arg(value_name = "ARGS", hide = true)]
@@ -36,50 +37,50 @@ pub struct ApplyFlags {
     dry_run: DryRunFlags,
     #[command(flatten)]
     validate: ValidateFlags,
-    /// Let the server merge
+    /// Merge on the server
     #[arg(long)]
     server_side: bool,
-    /// With --server-side, take over fields of others
+    /// With --server-side, take over fields that others manage
     #[arg(long)]
     force_conflicts: bool,
-    /// Who changes the objects
+    /// Name to record as the manager of the changed fields
     #[arg(long, value_name = "NAME", default_value = "kubectl-client-side-apply")]
     field_manager: String,
-    /// Remove objects that were applied before and are in no file now
+    /// Delete objects that were applied before but are no longer in the files
     #[arg(long)]
     prune: bool,
-    /// With --prune, look at all objects
+    /// With --prune, consider all objects
     #[arg(long)]
     all: bool,
-    /// With --prune, kinds to look at, as GROUP/VERSION/KIND
+    /// With --prune, consider only this type, as GROUP/VERSION/KIND
     #[arg(long, value_name = "KIND")]
     prune_allowlist: Vec<String>,
     /// Accepted for compatibility; changes of others in the same field are overwritten
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, action = ArgAction::Set,
+    #[arg(hide = true, long, value_name = "BOOL", num_args = 0..=1, require_equals = true, action = ArgAction::Set,
         default_value_t = true, default_missing_value = "true", value_parser = parse_bool)]
     overwrite: bool,
     /// Accepted for compatibility; lists are replaced as a whole
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, action = ArgAction::Set,
+    #[arg(hide = true, long, value_name = "BOOL", num_args = 0..=1, require_equals = true, action = ArgAction::Set,
         default_value_t = true, default_missing_value = "true", value_parser = parse_bool)]
     openapi_patch: bool,
-    /// With --server-side, the part of the objects to change
+    /// With --server-side, subresource to change
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     subresource: String,
-    /// Delete and create an object that cannot be changed
+    /// Delete and recreate an object that cannot be changed in place
     #[arg(long)]
     force: bool,
     /// Accepted for compatibility; nothing outlives its object
-    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true,
+    #[arg(hide = true, long, value_name = "HOW", num_args = 0..=1, require_equals = true,
         default_missing_value = "background", default_value = "background")]
     cascade: String,
     /// Accepted for compatibility; objects end at once
-    #[arg(long, value_name = "SECONDS", default_value = "-1", value_parser = values::int, allow_negative_numbers = true)]
+    #[arg(hide = true, long, value_name = "SECONDS", default_value = "-1", value_parser = values::int, allow_negative_numbers = true)]
     grace_period: i64,
     /// Accepted for compatibility; objects end at once
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = values::duration)]
+    #[arg(hide = true, long, value_name = "DURATION", default_value = "0s", value_parser = values::duration)]
     timeout: values::GoDuration,
     /// Accepted for compatibility; objects end at once
-    #[arg(long)]
+    #[arg(hide = true, long)]
     wait: bool,
     /// Accepted for compatibility; nothing is recorded
     #[arg(long, hide = true)]
@@ -109,8 +110,9 @@ pub fn run(flags: &ApplyFlags, printer: Printer) -> Result<(), Failure> {
 fn check(flags: &ApplyFlags) -> Result<(), Failure> {
     if !flags.words.is_empty() {
         return Err(Failure::Command(format!(
-            "Unexpected args: [{}]\nSee 'tilt apply -h' for help and examples",
-            flags.words.join(" ")
+            "Unexpected args: [{}]\nSee '{} apply -h' for help and examples",
+            flags.words.join(" "),
+            program()
         )));
     }
     if flags.files.is_empty() {
@@ -216,10 +218,11 @@ impl Apply<'_> {
         let last = current["metadata"]["annotations"][LAST_APPLIED].as_str();
         if last.is_none() {
             let subject = format!("{}/{}", manifest.kind.plural(), manifest.name);
+            let program = program();
             self.printer.err(&format!(
                 "Warning: resource {subject} is missing the {LAST_APPLIED} annotation which is \
-                 required by tilt apply. tilt apply should only be used on resources created \
-                 declaratively by either tilt create --save-config or tilt apply. The missing \
+                 required by {program} apply. {program} apply should only be used on resources created \
+                 declaratively by either {program} create --save-config or {program} apply. The missing \
                  annotation will be patched automatically.\n"
             ));
         }

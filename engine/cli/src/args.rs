@@ -6,21 +6,22 @@ use engine_formats::golang::quote::quote;
 use serde_json::{Value, json};
 
 use super::{
-    Printer, client::ApiClient, connect::ConnectFlags, editor, failure::Failure, shell_words,
+    Printer, client::ApiClient, connect::ConnectFlags, display_name, editor, failure::Failure,
+    program, shell_words,
 };
 
 /// The object that holds the arguments.
 const MAIN_TILTFILE: &str = "(Tiltfile)";
 
-/// Change the Tiltfile args of a running instance.
+/// Change the Tiltfile arguments of a running instance.
 ///
-/// Without any, an editor opens with the current ones: `TILT_EDITOR`, else EDITOR.
+/// Without arguments, your editor ($TILT_EDITOR or $EDITOR) opens with the current ones.
 #[derive(Debug, Args)]
 pub struct ArgsFlags {
     /// Resources, and arguments of the Tiltfile after --
     #[arg(value_name = "ARGS")]
     args: Vec<String>,
-    /// Remove all arguments
+    /// Clear all arguments
     #[arg(long)]
     clear: bool,
     /// Print the result as JSON
@@ -56,11 +57,12 @@ pub fn run(flags: &ArgsFlags, printer: Printer) -> Result<(), Failure> {
         return Ok(());
     }
     if !is_changed {
-        printer.err("Tilt is already running with those args -- no action taken\n");
+        let name = display_name();
+        printer.err(&format!("{name} is already running with those args -- no action taken\n"));
         return Ok(());
     }
-    let (address, list) = (flags.connect.address(), args.join(" "));
-    printer.err(&format!("Changed config args for Tilt running at {address} to [{list}]\n"));
+    let (name, address, list) = (display_name(), flags.connect.address(), args.join(" "));
+    printer.err(&format!("Changed config args for {name} running at {address} to [{list}]\n"));
     Ok(())
 }
 
@@ -74,7 +76,8 @@ fn strings(value: &Value) -> Vec<String> {
 }
 
 fn edited(current: &[String]) -> Result<Vec<String>, Failure> {
-    let text = format!("# edit args for the running Tilt here\n{}\n", shell_words::join(current));
+    let (name, args) = (display_name(), shell_words::join(current));
+    let text = format!("# edit args for the running {name} here\n{args}\n");
     let edited = editor::edit(&["TILT_EDITOR", "EDITOR"], &text, "").map_err(Failure::command)?;
     edited.remove();
     read(&edited.text).map_err(Failure::command)
@@ -84,7 +87,8 @@ fn edited(current: &[String]) -> Result<Vec<String>, Failure> {
 enum ArgsError {
     #[error(
         "must have exactly one non-comment line, found zero. If you want to clear the args, use \
-         `tilt args --clear`"
+         `{} args --clear`",
+        program()
     )]
     NoLine,
     #[error("cannot have multiple non-comment lines")]
@@ -114,7 +118,7 @@ mod tests {
             (
                 "# x\n\n",
                 Err("must have exactly one non-comment line, found zero. If you want to clear the args, \
-                     use `tilt args --clear`"
+                     use `engine args --clear`"
                     .to_owned()),
             ),
             ("a\nb\n", Err("cannot have multiple non-comment lines".to_owned())),

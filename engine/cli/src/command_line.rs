@@ -11,10 +11,9 @@ use engine_formats::golang::{
     quote::quote,
 };
 
-mod suggest;
+use super::program;
 
-/// The name of the program in messages, which scripts search for.
-pub const PROGRAM: &str = "tilt";
+mod suggest;
 
 /// The hidden command that prints completion candidates with descriptions.
 pub const COMPLETE: &str = "__complete";
@@ -68,7 +67,7 @@ pub struct UsageError {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     /// There is no such command, so that no usage can be shown.
-    #[error("unknown command {} for \"{PROGRAM}\"{suggestions}", quote(.word))]
+    #[error("unknown command {} for \"{}\"{suggestions}", quote(.word), program())]
     UnknownCommand {
         /// The name.
         word: String,
@@ -98,7 +97,7 @@ pub enum LineError {
     #[error("{0}")]
     Clap(clap::error::ErrorKind),
     /// The command takes no words.
-    #[error("unknown command {} for \"{PROGRAM} {command}\"", quote(.word))]
+    #[error("unknown command {} for \"{} {command}\"", quote(.word), program())]
     UnexpectedWord {
         /// The word.
         word: String,
@@ -138,7 +137,7 @@ pub fn read(root: &Command, args: &[String]) -> Result<Line, UsageError> {
         && [COMPLETE, COMPLETE_NO_DESC].contains(&first.as_str())
     {
         // A line that is still being typed is data, not flags.
-        let head = [PROGRAM, first, "--"].map(str::to_owned);
+        let head = [program(), first, "--"].map(str::to_owned);
         return Ok(Line::Run([&head, words].concat()));
     }
     let mut found = find(root, args);
@@ -406,7 +405,7 @@ fn check_words(found: &Found<'_>, words: &[String]) -> Result<(), LineError> {
 }
 
 fn for_clap(found: &Found<'_>, flags: Flags<'_>) -> Vec<String> {
-    let mut line = vec![PROGRAM.to_owned()];
+    let mut line = vec![program().to_owned()];
     line.extend(found.path.iter().cloned());
     line.extend(flags.values);
     for (arg, is_on) in &flags.switches {

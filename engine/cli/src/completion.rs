@@ -11,7 +11,7 @@ use super::{
     client::{ApiClient, Selection},
     command_line::{COMPLETE, COMPLETE_NO_DESC},
     connect::{self, ConnectFlags},
-    resource_type,
+    program, resource_type,
 };
 
 /// Shells: after these candidates, do not offer files.
@@ -22,20 +22,20 @@ const FILES: u8 = 0;
 /// The shells that are known.
 #[derive(Debug, Subcommand)]
 pub enum Shell {
-    /// Print the script for bash
+    /// Generate the completion script for bash
     Bash(ScriptFlags),
-    /// Print the script for fish
+    /// Generate the completion script for fish
     Fish(ScriptFlags),
-    /// Print the script for PowerShell
+    /// Generate the completion script for PowerShell
     Powershell(ScriptFlags),
-    /// Print the script for zsh
+    /// Generate the completion script for zsh
     Zsh(ScriptFlags),
 }
 
 /// Flags of a script.
 #[derive(Debug, Args)]
 pub struct ScriptFlags {
-    /// Show candidates without what they mean
+    /// Leave out descriptions of candidates
     #[arg(long)]
     no_descriptions: bool,
 }
@@ -55,11 +55,18 @@ pub fn script(shell: &Shell, printer: Printer) {
         Shell::Powershell(flags) => (include_str!("completion/powershell.ps1"), flags),
         Shell::Zsh(flags) => (include_str!("completion/zsh.sh"), flags),
     };
-    if flags.no_descriptions {
-        printer.out(&text.replace(COMPLETE, COMPLETE_NO_DESC));
+    let text = for_program(text, program());
+    printer.out(&if flags.no_descriptions {
+        text.replace(COMPLETE, COMPLETE_NO_DESC)
     } else {
-        printer.out(text);
-    }
+        text
+    });
+}
+
+/// A script that completes the program of this name.
+fn for_program(script: &str, name: &str) -> String {
+    let function = name.replace(|it: char| !it.is_ascii_alphanumeric(), "_");
+    script.replace("{function}", &function).replace("{program}", name)
 }
 
 /// Names that the documentation explains, with what they are about.

@@ -17,10 +17,10 @@ pub(crate) const DEFAULT_PORT: i64 = 10350;
 /// The flags that name an instance.
 #[derive(Debug, Clone, Args)]
 pub struct ConnectFlags {
-    /// Port of the instance, if it was started with --port; instead of `TILT_PORT`
+    /// Port of the instance. Overrides TILT_PORT
     #[arg(long, value_name = "PORT", default_value_t = default_port(), value_parser = values::int)]
     pub port: i64,
-    /// Host of the instance, if it was started with --host; instead of `TILT_HOST`
+    /// Host of the instance. Overrides TILT_HOST
     #[arg(long, value_name = "HOST", default_value_t = default_host())]
     pub host: String,
 }
@@ -46,11 +46,11 @@ impl ConnectFlags {
 pub struct ListenFlags {
     /// The port.
     #[arg(long, value_name = "PORT", default_value_t = ListenPort::of_environment(), value_parser = ListenPort::parse,
-        help = "Port to listen on; auto takes a free one, 0 is without a page. Instead of TILT_PORT")]
+        help = "Port of the web page; auto picks a free one, 0 turns it off. Overrides TILT_PORT")]
     pub port: ListenPort,
     /// The host.
     #[arg(long, value_name = "HOST", default_value_t = default_host(),
-        help = "Host to listen on; with 0.0.0.0, other machines can reach the page. Instead of TILT_HOST")]
+        help = "Address to listen on; 0.0.0.0 for all interfaces (reachable by others). Overrides TILT_HOST")]
     pub host: String,
 }
 

@@ -19,7 +19,7 @@ use super::{
     validation::ValidateFlags,
 };
 
-/// Create objects.
+/// Create objects from files or flags.
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
 pub struct CreateFlags {
@@ -33,17 +33,17 @@ pub struct CreateFlags {
     dry_run: DryRunFlags,
     #[command(flatten)]
     validate: ValidateFlags,
-    /// Who creates the objects
+    /// Name to record as the manager of the fields
     #[arg(long, value_name = "NAME", default_value = "kubectl-create")]
     field_manager: String,
-    /// Keep the object in an annotation, for later use of apply
+    /// Save the configuration in an annotation, for later use of apply
     #[arg(long)]
     save_config: bool,
     /// Edit the objects before they are created
     #[arg(long)]
     edit: bool,
     /// Accepted for compatibility; line ends stay as they are
-    #[arg(long)]
+    #[arg(hide = true, long)]
     windows_line_endings: bool,
     /// Accepted for compatibility; nothing is recorded
     #[arg(long, hide = true)]
@@ -60,10 +60,10 @@ enum Command {
     Cmd(typed::CmdFlags),
     /// Register an extension
     Ext(typed::ExtFlags),
-    /// Create a watch of files
+    /// Watch files
     #[command(alias = "fw")]
     Filewatch(typed::FileWatchFlags),
-    /// Register a repository of extensions
+    /// Register an extension repository
     Repo(typed::RepoFlags),
 }
 

@@ -22,7 +22,7 @@ use super::{
     wait,
 };
 
-/// Remove objects.
+/// Delete objects.
 #[derive(Debug, Args)]
 pub struct DeleteFlags {
     /// TYPE NAME..., TYPE/NAME..., or TYPE with --all or -l
@@ -32,45 +32,45 @@ pub struct DeleteFlags {
     files: FileFlags,
     #[command(flatten)]
     selector: SelectorFlags,
-    /// Field query on metadata.name
+    /// Field query; supports metadata.name
     #[arg(long, value_name = "QUERY", default_value = "", hide_default_value = true)]
     field_selector: String,
-    /// Remove all objects of the types
+    /// Delete all objects of the given types
     #[arg(long)]
     all: bool,
-    /// An object that does not exist is no error; the rule with --all
+    /// Do not fail if an object does not exist; implied by --all
     #[arg(long)]
     ignore_not_found: bool,
-    /// Ask before anything is removed
+    /// Ask for confirmation first
     #[arg(short, long)]
     interactive: bool,
     /// Wait until the objects are gone
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, action = ArgAction::Set,
         default_value_t = true, default_missing_value = "true", value_parser = parse_bool)]
     wait: bool,
-    /// How long to wait; 0 is as long as it takes
+    /// How long to wait, such as 10s; 0 waits forever
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = values::duration)]
     timeout: GoDuration,
     /// Accepted for compatibility; objects end at once
-    #[arg(long)]
+    #[arg(hide = true, long)]
     now: bool,
     /// Accepted for compatibility; objects end at once
-    #[arg(long)]
+    #[arg(hide = true, long)]
     force: bool,
     /// Accepted for compatibility; objects end at once
-    #[arg(long, value_name = "SECONDS", default_value = "-1", value_parser = values::int, allow_negative_numbers = true)]
+    #[arg(hide = true, long, value_name = "SECONDS", default_value = "-1", value_parser = values::int, allow_negative_numbers = true)]
     grace_period: i64,
-    /// background, foreground or orphan
+    /// What happens to dependents: background, foreground or orphan
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true,
         default_missing_value = "background", default_value = "background")]
     cascade: String,
     /// Accepted for compatibility; nothing is in a namespace
-    #[arg(short = 'A', long)]
+    #[arg(hide = true, short = 'A', long)]
     all_namespaces: bool,
     /// Output format: name
     #[arg(short, long, value_name = "FORMAT", default_value = "", hide_default_value = true)]
     output: String,
-    /// Delete what this path of the API stands for
+    /// API path to send the DELETE request to
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     raw: String,
     #[command(flatten)]

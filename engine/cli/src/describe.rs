@@ -26,7 +26,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Annotations that are longer get lines of their own.
 const MAX_ANNOTATION: usize = 140;
 
-/// Show details of objects.
+/// Show the details of objects.
 #[derive(Debug, Args)]
 pub struct DescribeFlags {
     /// TYPE [NAME or prefix of names] or TYPE/NAME

@@ -7,7 +7,7 @@ use super::failure::Failure;
 /// The flag.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DryRunFlags {
-    /// none, server or client: where the change ends
+    /// Only show what would change: none, server or client
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_value = "none",
         default_missing_value = "client")]
     dry_run: String,

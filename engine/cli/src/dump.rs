@@ -6,7 +6,7 @@ use clap::Args;
 use engine_formats::golang::{json, os_error::PathError};
 use serde_json::{Value, json as value};
 
-use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure, usage};
+use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure, program, usage};
 
 /// Which instance is meant.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub struct TasksFlags {
 /// Where pages are written.
 #[derive(Debug, Args)]
 pub struct DocsFlags {
-    /// Folder of the pages
+    /// Folder to write to
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: String,
 }
@@ -72,7 +72,7 @@ pub fn logstore(flags: &DumpFlags, printer: Printer) -> Result<(), Failure> {
 
 /// Writes a page about every command.
 pub fn cli_docs(flags: &DocsFlags, root: &clap::Command) -> Result<(), Failure> {
-    write_pages(root, Path::new(&flags.dir), "tilt")
+    write_pages(root, Path::new(&flags.dir), program())
         .map_err(|it| Failure::Plain(format!("Error generating CLI docs: {it}")))
 }
 
@@ -104,7 +104,7 @@ pub fn print(value: &Value, printer: Printer) {
 
 fn write_pages(command: &clap::Command, dir: &Path, path: &str) -> io::Result<()> {
     let file = dir.join(format!("{}.md", path.replace(' ', "_")));
-    let page = format!("# {path}\n\n```\n{}```\n", usage::help(command, path));
+    let page = format!("# {path}\n\n```\n{}```\n", usage::help(command, path, usage::MAX_WIDTH));
     fs::write(&file, page).map_err(|error| {
         io::Error::other(PathError::new("open", &file.to_string_lossy(), &error).to_string())
     })?;

@@ -20,7 +20,7 @@ use super::{
 /// The variables that name an editor.
 pub(crate) const EDITORS: &[&str] = &["KUBE_EDITOR", "EDITOR"];
 
-/// Edit objects in an editor: `KUBE_EDITOR`, else EDITOR, else vi.
+/// Edit objects in your editor ($KUBE_EDITOR, $EDITOR or vi).
 #[derive(Debug, Args)]
 pub struct EditFlags {
     /// TYPE NAME... or TYPE/NAME...
@@ -28,16 +28,16 @@ pub struct EditFlags {
     words: Vec<String>,
     #[command(flatten)]
     files: FileFlags,
-    /// Print the patch that was made
+    /// Print the resulting patch
     #[arg(long)]
     output_patch: bool,
     /// Accepted for compatibility; line ends stay as they are
-    #[arg(long)]
+    #[arg(hide = true, long)]
     windows_line_endings: bool,
-    /// Who changes the objects
+    /// Name to record as the manager of the changed fields
     #[arg(long, value_name = "NAME", default_value = "kubectl-edit")]
     field_manager: String,
-    /// Keep what was applied in an annotation
+    /// Save the configuration in an annotation, for later use of apply
     #[arg(long)]
     save_config: bool,
     /// Accepted for compatibility; nothing is recorded
@@ -199,7 +199,7 @@ fn editable(object: &Value) -> Value {
 }
 
 fn head(problems: &[String]) -> String {
-    let mut head = "# Change the object below and save. Lines that begin with '#' are ignored; an empty file\n\
+    let mut head = "# Edit the object below and save. Lines that begin with '#' are ignored; an empty file\n\
                     # changes nothing. If it cannot be saved, the file opens again and says why.\n#\n"
         .to_owned();
     for line in problems.iter().flat_map(|it| it.lines()) {

@@ -22,13 +22,13 @@ pub struct EnableFlags {
     /// Enable all resources
     #[arg(long)]
     all: bool,
-    /// Enable these resources, disable all others
+    /// Enable only these resources, and disable all others
     #[arg(long)]
     only: bool,
-    /// Enable all resources that have any of these labels
+    /// Enable all resources with any of these labels
     #[arg(short, long, value_delimiter = ',', value_name = "LABELS")]
     labels: Vec<String>,
-    /// Print what was switched as JSON
+    /// Print the changed resources as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -44,10 +44,10 @@ pub struct DisableFlags {
     /// Disable all resources
     #[arg(long)]
     all: bool,
-    /// Disable all resources that have any of these labels
+    /// Disable all resources with any of these labels
     #[arg(short, long, value_delimiter = ',', value_name = "LABELS")]
     labels: Vec<String>,
-    /// Print what was switched as JSON
+    /// Print the changed resources as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

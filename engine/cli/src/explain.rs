@@ -7,21 +7,23 @@ use engine_api::{GROUP, Kind, VERSION};
 use engine_formats::golang::quote::quote;
 use serde_json::Value;
 
-use super::{Printer, client::ApiClient, connect::ConnectFlags, failure::Failure, resource_type};
+use super::{
+    Printer, client::ApiClient, connect::ConnectFlags, failure::Failure, program, resource_type,
+};
 
 /// Where the documentation is.
 const DOCUMENT: &str = "/openapi/v3/apis/tilt.dev/v1alpha1";
 
-/// Explain the fields of a kind.
+/// Describe an object type and its fields.
 #[derive(Debug, Args)]
 pub struct ExplainFlags {
     /// TYPE or TYPE.FIELD.FIELD
     #[arg(value_name = "TYPE[.FIELD]")]
     words: Vec<String>,
-    /// Print the fields of fields
+    /// Include nested fields
     #[arg(long)]
     recursive: bool,
-    /// Another version of the API
+    /// API version to describe
     #[arg(long, value_name = "GROUP/VERSION", default_value = "", hide_default_value = true)]
     api_version: String,
     #[command(flatten)]
@@ -34,11 +36,11 @@ pub fn run(flags: &ExplainFlags, printer: Printer) -> Result<(), Failure> {
     let word = match flags.words.as_slice() {
         [word] => word,
         [] => {
-            return Err(Failure::Kubectl(
-                "You must specify the type of resource to explain. Use \"tilt api-resources\" for a \
-                 complete list of supported resources."
-                    .to_owned(),
-            ));
+            return Err(Failure::Kubectl(format!(
+                "You must specify the type of resource to explain. Use \"{} api-resources\" for a \
+                 complete list of supported resources.",
+                program()
+            )));
         }
         _ => {
             let text = "We accept only this format: explain RESOURCE";

@@ -13,13 +13,13 @@ use super::{
     connect::ConnectFlags,
     failure::Failure,
     output::{self, Format, Formats, OutputFlags},
-    resource_type,
+    program, resource_type,
     selection::{self, Found, SelectorFlags, Target},
 };
 
 /// Display one or many objects.
 ///
-/// TYPE is a plural, a singular, a kind or a short name; see `api-resources`.
+/// TYPE is an object type, such as uiresource; `api-resources` lists them with their short names.
 #[derive(Debug, Args)]
 pub struct GetFlags {
     /// TYPE [NAME...], TYPE/NAME... or TYPE1,TYPE2
@@ -29,7 +29,7 @@ pub struct GetFlags {
     output: OutputFlags,
     #[command(flatten)]
     selector: SelectorFlags,
-    /// Field query on metadata.name
+    /// Field query; supports metadata.name
     #[arg(long, value_name = "QUERY", default_value = "", hide_default_value = true)]
     field_selector: String,
     /// Labels to show as columns
@@ -38,29 +38,29 @@ pub struct GetFlags {
     /// Show all labels in the last column
     #[arg(long)]
     show_labels: bool,
-    /// Show the type of every object
+    /// Show the type of each object
     #[arg(long)]
     show_kind: bool,
-    /// Print no first line with the names of the columns
+    /// Leave out the header line
     #[arg(long)]
     no_headers: bool,
-    /// Sort by this field, for example '.status.order'
+    /// Field to sort by, such as '.status.order'
     #[arg(long, value_name = "JSONPATH", default_value = "", hide_default_value = true)]
     sort_by: String,
-    /// Also print every change that follows, until interrupted
+    /// Keep printing changes until Ctrl-C
     #[arg(short, long)]
     watch: bool,
-    /// Only print changes, until interrupted
+    /// Print only changes, until Ctrl-C
     #[arg(long)]
     watch_only: bool,
-    /// A name that does not exist is no error
+    /// Do not fail if a name does not exist
     #[arg(long)]
     ignore_not_found: bool,
     #[command(flatten)]
     connect: ConnectFlags,
 }
 
-/// Runs the command under the name that was typed, such as `tilt get`.
+/// Runs the command under the words that were typed, `get` or `alpha get`.
 pub fn run(flags: &GetFlags, name: &str, printer: Printer) -> Result<(), Failure> {
     let client = ApiClient::new(&flags.connect)?;
     check(flags, name, printer)?;
@@ -80,20 +80,21 @@ pub fn run(flags: &GetFlags, name: &str, printer: Printer) -> Result<(), Failure
 
 fn check(flags: &GetFlags, name: &str, printer: Printer) -> Result<(), Failure> {
     if flags.words.is_empty() && !flags.watch && !flags.watch_only {
-        printer.err(
-            "You must specify the type of resource to get. Use \"tilt api-resources\" for a \
+        let program = program();
+        printer.err(&format!(
+            "You must specify the type of resource to get. Use \"{program} api-resources\" for a \
              complete list of supported resources.\n\n",
-        );
+        ));
         // Only where there is such a command beside it.
         let explain = match name {
-            "tilt get" => {
-                "Use \"tilt explain <resource>\" for a detailed description of that resource (e.g. \
-                 tilt explain pods).\n"
-            }
-            _ => "",
+            "get" => format!(
+                "Use \"{program} explain <resource>\" for a detailed description of that resource (e.g. \
+                 {program} explain pods).\n"
+            ),
+            _ => String::new(),
         };
         return Err(Failure::Kubectl(format!(
-            "Required resource not specified.\n{explain}See '{name} -h' for help and examples"
+            "Required resource not specified.\n{explain}See '{program} {name} -h' for help and examples"
         )));
     }
     let output = flags.output.format();

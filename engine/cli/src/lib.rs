@@ -51,7 +51,7 @@ pub mod why;
 
 pub use failure::{Failure, Status, Unreachable};
 pub use printer::Printer;
-pub use program::{is_tilt, program};
+pub use program::{display_name, has_colors, is_dumb, is_tilt, log_style, program, set_program};
 
 /// Exit code for problems outside the Tiltfile.
 pub const FAILURE: u8 = 1;

@@ -21,30 +21,32 @@ mod source;
 
 use output::Output;
 
-/// Print the log of a running instance, of all resources or of some.
+/// Print the logs of a running instance.
+///
+/// RESOURCES limits the output to these resources.
 #[derive(Debug, Args)]
 pub struct LogsFlags {
     /// Only lines of these resources
     #[arg(value_name = "RESOURCES")]
     resources: Vec<String>,
-    /// Go on with what is logged from now on, until Ctrl-C
+    /// Follow the log until Ctrl-C
     #[arg(short, long)]
     follow: bool,
     /// Only lines of this level: warn or error
     #[arg(long, default_value = "", hide_default_value = true, value_name = "LEVEL")]
     level: String,
-    /// Only lines from here: all, build or runtime
+    /// Only lines from this source: all, build or runtime
     #[arg(long, default_value = "all", value_name = "SOURCE")]
     source: String,
-    /// Only lines that are not older, for example 5m
+    /// Only lines from the last …, such as 5m
     #[arg(long, default_value = "", hide_default_value = true, value_name = "DURATION")]
     #[arg(allow_hyphen_values = true)]
     since: String,
-    /// Only the last lines of what was logged so far; -1 is all of them
+    /// Only the last N of the lines so far; -1 for all
     #[arg(long, default_value = "-1", value_name = "LINES", value_parser = values::int)]
     #[arg(allow_hyphen_values = true)]
     tail: i64,
-    /// Print each line as JSON
+    /// Print each line as a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

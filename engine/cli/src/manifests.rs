@@ -19,13 +19,13 @@ use super::{failure::Failure, output};
 /// Flags that name files.
 #[derive(Debug, Clone, Args)]
 pub struct FileFlags {
-    /// File, folder, URL, or - for standard input
+    /// File, folder or URL to read; - reads standard input
     #[arg(short, long, value_delimiter = ',', value_name = "FILE")]
     pub filename: Vec<String>,
-    /// Folder with a kustomization
+    /// Folder with a kustomization to read
     #[arg(short, long, value_name = "DIR", default_value = "", hide_default_value = true)]
     pub kustomize: String,
-    /// Also read the folders inside of a folder
+    /// Read folders recursively
     #[arg(short = 'R', long)]
     pub recursive: bool,
 }
@@ -33,10 +33,10 @@ pub struct FileFlags {
 /// The same flags for commands that read folders inside of folders unless told otherwise.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DeepFileFlags {
-    /// File, folder, or - for standard input
+    /// File or folder to read; - reads standard input
     #[arg(short, long, value_delimiter = ',', value_name = "FILE")]
     pub(crate) filename: Vec<String>,
-    /// Also read the folders inside of a folder
+    /// Read folders recursively
     #[arg(short = 'R', long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         action = ArgAction::Set, default_value_t = true, default_missing_value = "true",
         value_parser = parse_bool)]

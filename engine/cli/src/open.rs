@@ -2,15 +2,17 @@
 
 use clap::Args;
 
-use super::{Printer, browser, client::WebClient, connect::ConnectFlags, failure::Failure};
+use super::{
+    Printer, browser, client::WebClient, connect::ConnectFlags, failure::Failure, program,
+};
 
-/// Open the page of a running instance.
+/// Open the web page of a running instance.
 ///
-/// Browsers of this user on this machine get in by themselves. The link that is printed lets any
-/// other one in, once.
+/// Your own browsers on this machine need no key. For any other browser, use the printed link: it
+/// works once.
 #[derive(Debug, Args)]
 pub struct OpenFlags {
-    /// Only print the link
+    /// Print the link without opening a browser
     #[arg(long)]
     no_open: bool,
     #[command(flatten)]
@@ -21,15 +23,18 @@ pub struct OpenFlags {
 pub fn run(flags: &OpenFlags, printer: Printer) -> Result<(), Failure> {
     let answer = WebClient::new(&flags.connect)?.work_out("key")?.ok_or_else(|| {
         let address = flags.connect.address();
-        Failure::Command(format!("no instance is running at {address}; `engine up` starts one"))
+        let program = program();
+        Failure::Command(format!(
+            "nothing is running at {address}; `{program} up` starts an instance"
+        ))
     })?;
     let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
     printer.out(&format!("{}\n", text("link")));
     if !flags.no_open {
         printer.err(if is_opened(&text("open")) {
-            "The page was opened in your browser; the link above lets another one in, once.\n"
+            "Opened the page in your browser. The link above lets one other browser in.\n"
         } else {
-            "No browser could be opened; the link above lets one in, once.\n"
+            "Could not open a browser. The link above lets one in.\n"
         });
     }
     Ok(())

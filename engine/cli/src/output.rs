@@ -28,20 +28,20 @@ use super::{
 /// The flags that choose a format.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OutputFlags {
-    /// Output format, such as json, yaml, name, jsonpath=..., go-template=...
+    /// Output format: json, yaml, kyaml, name, wide, jsonpath=…, go-template=… or custom-columns=…
     #[arg(short, long, value_name = "FORMAT", default_value = "", hide_default_value = true)]
     output: String,
-    /// Print JSON, the same as -o json
+    /// Print JSON; the same as -o json
     #[arg(long)]
     json: bool,
-    /// Template, or path to a template, for -o=go-template, -o=jsonpath and their -file forms
+    /// Template or path of a template file, for -o go-template, -o jsonpath and their -file forms
     #[arg(long, value_name = "TEMPLATE", default_value = "", hide_default_value = true)]
     pub(crate) template: String,
-    /// Ignore fields that templates name and objects lack
+    /// Ignore template fields that an object lacks
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, action = ArgAction::Set,
         default_value_t = true, default_missing_value = "true", value_parser = parse_bool)]
     pub(crate) allow_missing_template_keys: bool,
-    /// Keep `managedFields` in JSON and YAML
+    /// Include managedFields in JSON and YAML
     #[arg(long)]
     pub(crate) show_managed_fields: bool,
 }

@@ -18,22 +18,22 @@ use super::{
     selection::{self, Found, Target},
 };
 
-/// Change fields of objects.
+/// Change fields of an object.
 #[derive(Debug, Args)]
 pub struct PatchFlags {
     /// TYPE NAME or TYPE/NAME
     #[arg(value_name = "TYPE NAME")]
     words: Vec<String>,
-    /// The patch, as JSON or YAML
+    /// Patch, as JSON or YAML
     #[arg(short, long, value_name = "PATCH", default_value = "", hide_default_value = true)]
     patch: String,
     /// File with the patch
     #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
     patch_file: String,
-    /// How to read the patch: json, merge or strategic
+    /// Type of the patch: json, merge or strategic
     #[arg(long = "type", value_name = "TYPE", default_value = "strategic")]
     patch_type: String,
-    /// Patch the content of the file, not the instance
+    /// Patch the content of the file instead of the running object, and print it
     #[arg(long)]
     local: bool,
     /// Accepted for compatibility; nothing is recorded

@@ -28,14 +28,6 @@ impl Printer {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
-    /// Whether data may have colors: a terminal shows them, and its user has nothing against it.
-    #[must_use]
-    pub fn has_colors(self) -> bool {
-        io::stdout().is_terminal()
-            && env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
-            && env::var("TERM").as_deref() != Ok("dumb")
-    }
-
     /// Standard output, buffered, for large data.
     #[must_use]
     pub fn out_stream(self) -> impl Write {

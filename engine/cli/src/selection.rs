@@ -9,13 +9,13 @@ use super::{
     client::{ApiClient, Selection},
     failure::Failure,
     manifests::{FileFlags, Manifest},
-    resource_type,
+    program, resource_type,
 };
 
 /// Flags that narrow a list down.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SelectorFlags {
-    /// Label query, supports '=', '==', '!=', 'in', 'notin' and existence
+    /// Label query, such as app=web,tier!=db or 'app in (web, api)'
     #[arg(short = 'l', long, value_name = "QUERY", default_value = "", hide_default_value = true)]
     pub(crate) selector: String,
 }
@@ -135,11 +135,12 @@ fn with_every_type(words: &[String]) -> Vec<String> {
 
 fn combined(words: &[String], slashes: usize) -> Result<Vec<Target>, Failure> {
     if slashes != words.len() {
-        return Err(error(
+        let program = program();
+        return Err(error(&format!(
             "there is no need to specify a resource type as a separate argument when passing \
-             arguments in resource/name form (e.g. 'tilt get resource/<resource_name>' instead of \
-             'tilt get resource resource/<resource_name>'",
-        ));
+             arguments in resource/name form (e.g. '{program} get resource/<resource_name>' instead of \
+             '{program} get resource resource/<resource_name>'",
+        )));
     }
     let mut targets = Vec::new();
     for word in words {

@@ -9,17 +9,17 @@ use clap::Args;
 use engine_api::Kind;
 use serde_json::Value;
 
-use super::{Printer, client::ApiClient, connect::ConnectFlags, failure::Failure};
+use super::{Printer, client::ApiClient, connect::ConnectFlags, failure::Failure, program};
 
 /// Open a shell in a container of a Kubernetes resource.
 ///
-/// Tried in this order: `kubectl shell`, bash and sh in the container.
+/// Uses `kubectl shell` if that is installed, otherwise bash or sh in the container.
 #[derive(Debug, Args)]
 pub struct ShellFlags {
     /// The resource
     #[arg(required = true, value_name = "RESOURCE")]
     resource: String,
-    /// Container of the pod; needed if it has several
+    /// Container to use; required if the pod has several
     #[arg(short, long, value_name = "NAME", default_value = "", hide_default_value = true)]
     container: String,
     #[command(flatten)]
@@ -33,7 +33,8 @@ pub fn run(flags: &ShellFlags, printer: Printer) -> Result<(), Failure> {
     let resource = client.get(Kind::UiResource, name).map_err(|failure| {
         if failure.is_not_found() {
             return error(format!(
-                "resource {name} not found. To see available resources, run:\ntilt get uiresources"
+                "resource {name} not found. To see available resources, run:\n{} get uiresources",
+                program()
             ));
         }
         failure.native()

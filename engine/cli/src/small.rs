@@ -8,7 +8,7 @@ use engine_formats::golang::quote::quote;
 
 use super::{Printer, connect::ConnectFlags, failure::Failure};
 
-/// Show what is collected about you: nothing.
+/// Show analytics settings (nothing is collected).
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
 pub struct AnalyticsFlags {
@@ -18,7 +18,7 @@ pub struct AnalyticsFlags {
 
 #[derive(Debug, Subcommand)]
 enum AnalyticsCommand {
-    /// Keep a choice for Tilt: opt-in or opt-out
+    /// Save a choice for Tilt: opt-in or opt-out
     Opt(OptFlags),
 }
 
@@ -38,7 +38,7 @@ pub fn analytics(flags: &AnalyticsFlags, printer: Printer) -> Result<(), Failure
         let choice = fs::read_to_string(&file).unwrap_or_default();
         let choice = Some(choice.trim()).filter(|it| !it.is_empty()).unwrap_or("default");
         printer.out(&format!(
-            "analytics status : {choice}\nno data is collected; usage events go to TILT_ANALYTICS_URL, if that is set\n"
+            "analytics status : {choice}\nNo data is collected. If TILT_ANALYTICS_URL is set, usage events go there.\n"
         ));
         return Ok(());
     };
@@ -61,13 +61,13 @@ pub fn analytics(flags: &AnalyticsFlags, printer: Printer) -> Result<(), Failure
     written.map_err(|it| failed(dev_dir::explained("write", &file, &it)))?;
     let (word, file) = (flags.words.first().map_or("", String::as_str), file.display());
     printer.err(&format!(
-        "wrote user collection strategy {} to file {file}\nno data is collected; usage events go to TILT_ANALYTICS_URL, if that is set\n",
+        "wrote user collection strategy {} to file {file}\nNo data is collected. If TILT_ANALYTICS_URL is set, usage events go there.\n",
         quote(word)
     ));
     Ok(())
 }
 
-/// Run docker with the environment that updates see.
+/// Run docker with the settings that builds use.
 #[derive(Debug, Args)]
 pub struct DockerFlags {
     /// Arguments of docker, after --
@@ -106,7 +106,7 @@ fn exit_text(code: Option<i32>) -> String {
     }
 }
 
-/// Flags of a command that is not offered.
+/// Flags of a command that is not available.
 #[derive(Debug, Args)]
 pub struct IgnoredFlags {
     #[arg(long)]
@@ -132,6 +132,6 @@ pub struct IgnoredFlags {
 }
 
 /// The error of a command that is deliberately not supported.
-pub fn not_offered(name: &str, instead: &str) -> Result<(), Failure> {
-    Err(Failure::Command(format!("{name} is not offered; {instead}")))
+pub fn not_available(name: &str, instead: &str) -> Result<(), Failure> {
+    Err(Failure::Command(format!("there is no {name} command; {instead}")))
 }

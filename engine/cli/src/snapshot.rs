@@ -5,9 +5,13 @@ use engine_formats::golang::os_error::PathError;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure, output_file};
+use super::{
+    Printer, client::WebClient, connect::ConnectFlags, failure::Failure, output_file, program,
+};
 
-/// Write a snapshot of a running instance.
+/// Save a snapshot of the web page.
+///
+/// Prints it to standard output unless FILE is given. `snapshot view` shows it later, on any machine.
 #[derive(Debug, Args)]
 pub struct SnapshotFlags {
     /// The file, standard output by default
@@ -24,7 +28,8 @@ pub fn run(flags: &SnapshotFlags, printer: Printer) -> Result<(), Failure> {
     // It is kept as it came, whatever version of the view this is.
     let view = str::from_utf8(&body).ok().filter(|it| is_object(it));
     let Some(view) = view else {
-        return Err(Failure::Plain("error reading snapshot from tilt: not a view".to_owned()));
+        let text = format!("error reading snapshot from {}: not a view", program());
+        return Err(Failure::Plain(text));
     };
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ");
     let reasons = client.get("reasons").ok().and_then(|it| reasons(&it)).unwrap_or_default();

@@ -13,7 +13,7 @@ use super::{
     client::{ApiClient, Selection, WebClient},
     connect::ConnectFlags,
     failure::Failure,
-    program, when,
+    has_colors, program, when,
 };
 
 /// Exit code if a resource has failed.
@@ -27,12 +27,12 @@ const NOT_RUNNING: u8 = 7;
 const UNLABELED: &str = "unlabeled";
 const TILTFILE: &str = "Tiltfile";
 
-/// Show all resources, and why each is in its state.
+/// Show all resources and the reason for the state of each.
 ///
-/// Resources are grouped by label, those that failed first.
+/// Resources are grouped by label; failures come first.
 ///
-/// Exit code 0: everything is well. Exit code 1: something has failed.
-/// Exit code 3: something is not ready yet. Exit code 7: nothing is running.
+/// Exit codes: 0 if all is well, 1 if something failed, 3 if something is not ready yet, 7 if no
+/// instance is running.
 #[derive(Debug, Args)]
 pub struct StatusFlags {
     /// Resources to show; all if none is named
@@ -54,7 +54,7 @@ pub fn run(flags: &StatusFlags, printer: Printer) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(NOT_RUNNING));
     };
     let rows = rows(flags, &reasons).map_err(Failure::native)?;
-    let text = if flags.json { as_json(&rows) } else { as_text(&rows, printer.has_colors()) };
+    let text = if flags.json { as_json(&rows) } else { as_text(&rows, has_colors()) };
     printer.out(&text);
     Ok(exit_code(&rows))
 }
@@ -92,7 +92,7 @@ fn rows(flags: &StatusFlags, reasons: &Value) -> Result<Vec<Row>, Failure> {
     if let Some(unknown) = flags.names.iter().find(|it| rows.iter().all(|row| row.name != **it)) {
         let (unknown, program) = (quote(unknown), program());
         return Err(Failure::Command(format!(
-            "there is no resource {unknown}; `{program} status` lists those that there are"
+            "no resource {unknown} (`{program} status` lists all)"
         )));
     }
     let is_wanted = |it: &Row| flags.names.is_empty() || flags.names.contains(&it.name);

@@ -28,16 +28,16 @@ const SESSION: &str = "Tiltfile";
 /// How often to poll whether the process has exited; only its parent is notified.
 const POLL: Duration = Duration::from_millis(20);
 
-/// End a running instance.
+/// Stop a running instance.
 ///
-/// It ends as after Ctrl-C: servers are stopped, deployments stay. The command waits until it is
-/// gone.
+/// This does the same as Ctrl-C: servers stop, deployments stay. The command waits until the
+/// instance is gone.
 #[derive(Debug, Args)]
 pub struct StopFlags {
-    /// End all instances of this user
+    /// Stop all of your instances
     #[arg(long)]
     all: bool,
-    /// How long to wait, for example 10s; 0 is forever
+    /// How long to wait, such as 10s; 0 waits forever
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::duration)]
     timeout: values::GoDuration,
     /// Print the result as JSON

@@ -2,8 +2,6 @@
 
 mod graph;
 
-use std::io::IsTerminal;
-
 use clap::Args;
 use engine_api::Kind;
 use serde_json::{Value, json};
@@ -13,16 +11,17 @@ use super::{
     client::{ApiClient, Selection, WebClient},
     connect::ConnectFlags,
     failure::Failure,
+    has_colors,
 };
 use graph::{Graph, Node, Tone};
 
-/// Show resources as a tree of dependencies.
+/// Show the dependency tree of all resources.
 #[derive(Debug, Args)]
 pub struct TreeViewFlags {
-    /// Show only resources that are not ok, and what waits for them
+    /// Show only resources that are not OK, and what waits for them
     #[arg(long)]
     blockers: bool,
-    /// Show what is below a resource only once
+    /// Show the subtree of each resource only once
     #[arg(long)]
     dedupe: bool,
     /// Print JSON
@@ -62,9 +61,7 @@ pub fn run(flags: &TreeViewFlags, printer: Printer) -> Result<(), Failure> {
         printer.out(&format!("{}\n", encoder.encode(&as_json(&root))));
         return Ok(());
     }
-    let has_color = std::io::stdout().is_terminal()
-        && std::env::var_os("NO_COLOR").is_none()
-        && std::env::var("TERM").as_deref() != Ok("dumb");
+    let has_color = has_colors();
     let mut text = Text {
         graph: &graph,
         dedupe: flags.dedupe,

@@ -25,23 +25,23 @@ const TRIGGERED_BY_CLI: u32 = 32;
 
 /// Update a resource now.
 ///
-/// Pending changes of a resource that is updated by hand are applied; otherwise everything is
-/// rebuilt. The command does not wait for the update, unless --wait is given.
+/// A manual resource with pending changes applies those; any other resource is rebuilt completely.
+/// The command returns at once, unless --wait is given.
 #[derive(Debug, Args)]
 pub struct TriggerFlags {
     /// The resource
     #[arg(required = true, value_name = "RESOURCE")]
     resource: String,
-    /// Before it, update the dependencies that have not succeeded yet
+    /// First update its dependencies that have not succeeded yet
     #[arg(long)]
     with_deps: bool,
-    /// Show the log of the update until it has ended; exit code 1 if it failed
+    /// Wait for the update and print its log; exit code 1 if it failed
     #[arg(long)]
     wait: bool,
-    /// How long --wait waits, for example 5m; 0 is forever
+    /// How long --wait waits, such as 5m; 0 waits forever
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = values::duration)]
     timeout: values::GoDuration,
-    /// Print the result as JSON, without a log
+    /// Print the result as JSON instead of the log
     #[arg(long)]
     json: bool,
     #[command(flatten)]

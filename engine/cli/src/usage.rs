@@ -1,25 +1,74 @@
 //! Formats help and the usage after an error, in the layout of cobra, which people know and scripts parse.
 
-use std::{any::TypeId, fmt::Write as _};
+use std::{any::TypeId, fmt::Write as _, iter::repeat_n};
 
 use clap::{Arg, ArgAction, Command};
 use engine_formats::golang::{duration::Duration, quote::quote};
+use unicode_width::UnicodeWidthStr;
 
 use super::{connect::ListenPort, values::GoDuration};
 
 /// The minimum width of the names in a list of commands.
 const NAME_WIDTH: usize = 11;
 
-/// The help of a command: its description and usage.
-pub fn help(command: &Command, path: &str) -> String {
-    let about = command.get_long_about().or_else(|| command.get_about());
-    let about = about.map(ToString::to_string).unwrap_or_default();
-    format!("{}\n\n{}", about.trim_end(), text(command, path))
+/// Lines are not longer than this, even on wider terminals and in files.
+pub const MAX_WIDTH: usize = 100;
+
+/// A column of text is not narrower than this, even on narrow terminals.
+const MIN_ROOM: usize = 24;
+
+/// Examples of all commands: a line with the words of a command, then indented lines, where `{}` is the program.
+const EXAMPLES: &str = include_str!("usage/examples.txt");
+
+/// How wide lines may be on this terminal.
+#[must_use]
+pub fn width() -> usize {
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    terminal.filter(|it| *it > 0).unwrap_or(MAX_WIDTH).min(MAX_WIDTH)
 }
 
-/// The usage of a command: its line, its commands and its flags.
+/// The help of a command: its description and usage.
+pub fn help(command: &Command, path: &str, width: usize) -> String {
+    let about = command.get_long_about().or_else(|| command.get_about());
+    let about = about.map(ToString::to_string).unwrap_or_default();
+    let lines: Vec<String> = about.trim_end().lines().map(|it| wrapped(it, 0, width)).collect();
+    format!("{}\n\n{}", lines.join("\n"), text(command, path, width))
+}
+
+/// The examples of a command; the first word of the path is the program.
 #[must_use]
-pub fn text(command: &Command, path: &str) -> String {
+pub fn examples(path: &str) -> Option<String> {
+    let (program, command) = path.split_once(' ')?;
+    let mut lines = EXAMPLES.lines().skip_while(|it| *it != command).skip(1);
+    let lines: Vec<&str> =
+        lines.by_ref().take_while(|it| it.is_empty() || it.starts_with(' ')).collect();
+    let text = lines.join("\n").trim_end().replace("{}", program);
+    (!text.is_empty()).then_some(text)
+}
+
+/// Breaks a text that begins at a column into lines; all but the first are indented to there.
+fn wrapped(text: &str, column: usize, width: usize) -> String {
+    let room = width.saturating_sub(column).max(MIN_ROOM);
+    let (mut out, mut used) = (String::new(), 0);
+    for word in text.split(' ') {
+        let width = word.width();
+        if used > 0 && used + 1 + width > room {
+            out.push('\n');
+            out.extend(repeat_n(' ', column));
+            used = 0;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += width;
+    }
+    out
+}
+
+/// The usage of a command: its line, its commands, its flags and examples.
+#[must_use]
+pub fn text(command: &Command, path: &str, width: usize) -> String {
     let mut out = String::from("Usage:\n");
     let commands: Vec<&Command> = sorted_commands(command);
     if !command.is_subcommand_required_set() {
@@ -33,17 +82,17 @@ pub fn text(command: &Command, path: &str) -> String {
         let names = [&[command.get_name()], aliases.as_slice()].concat().join(", ");
         out.push_str(&format!("\nAliases:\n  {names}\n"));
     }
-    if let Some(examples) = command.get_after_help() {
-        out.push_str(&format!("\nExamples:\n{}\n", examples.to_string().trim_end()));
+    if let Some(examples) = examples(path) {
+        out.push_str(&format!("\nExamples:\n{examples}\n"));
     }
-    push_commands(&mut out, &commands);
+    push_commands(&mut out, &commands, width);
     let is_root = !path.contains(' ');
     let (global, own): (Vec<&Arg>, Vec<&Arg>) = command
         .get_arguments()
         .filter(|it| it.get_long().is_some() && !it.is_hide_set())
         .partition(|it| it.is_global_set() && !is_root);
-    push_flags(&mut out, "Flags", own, path);
-    push_flags(&mut out, "Global Flags", global, path);
+    push_flags(&mut out, ("Flags", path), own, width);
+    push_flags(&mut out, ("Global Flags", path), global, width);
     if !commands.is_empty() {
         let _ = write!(
             out,
@@ -56,7 +105,7 @@ pub fn text(command: &Command, path: &str) -> String {
 /// The line to type.
 fn line(command: &Command, path: &str) -> String {
     if let Some(line) = command.get_overridden_usage() {
-        return line.to_string();
+        return line.to_string().replacen("{}", path, 1);
     }
     let words = command.get_positionals().filter(|it| !it.is_hide_set()).map(word);
     format!("{path}{} [flags]", words.collect::<String>())
@@ -85,26 +134,28 @@ fn sorted_commands(command: &Command) -> Vec<&Command> {
     commands
 }
 
-fn push_commands(out: &mut String, commands: &[&Command]) {
+fn push_commands(out: &mut String, commands: &[&Command], width: usize) {
     let longest = commands.iter().map(|it| it.get_name().len()).max();
-    let Some(width) = longest.map(|it| it.max(NAME_WIDTH)) else { return };
+    let Some(names) = longest.map(|it| it.max(NAME_WIDTH)) else { return };
     out.push_str("\nAvailable Commands:\n");
     for command in commands {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        let _ = writeln!(out, "  {:width$} {about}", command.get_name());
+        let about = wrapped(&about, names + 3, width);
+        let _ = writeln!(out, "  {:names$} {about}", command.get_name());
     }
 }
 
-fn push_flags(out: &mut String, title: &str, mut flags: Vec<&Arg>, path: &str) {
+fn push_flags(out: &mut String, (title, path): (&str, &str), mut flags: Vec<&Arg>, width: usize) {
     if flags.is_empty() {
         return;
     }
     flags.sort_by_key(|it| it.get_long());
     let names: Vec<String> = flags.iter().map(|it| names(it)).collect();
-    let width = names.iter().map(|it| it.chars().count()).max().unwrap_or(0);
+    let column = names.iter().map(|it| it.chars().count()).max().unwrap_or(0) + 3;
     let _ = write!(out, "\n{title}:\n");
     for (flag, names) in flags.iter().zip(&names) {
-        let line = format!("{names:width$}   {}{}", about(flag, path), default(flag));
+        let about = format!("{}{}", about(flag, path), default(flag));
+        let line = format!("{names:column$}{}", wrapped(&about, column, width));
         let _ = writeln!(out, "{}", line.trim_end());
     }
 }

@@ -7,7 +7,7 @@ use super::failure::Failure;
 /// The flag.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ValidateFlags {
-    /// strict (or true), warn, or ignore (or false)
+    /// How to treat unknown fields: strict (or true), warn, ignore (or false)
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "strict",
         default_missing_value = "strict")]
     validate: String,

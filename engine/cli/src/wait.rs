@@ -27,30 +27,30 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// Wait until objects meet a condition.
 ///
-/// The objects are chosen when the command starts, and waited for one after another.
+/// The command selects the objects when it starts, then waits for each in turn.
 #[derive(Debug, Args)]
 pub struct WaitFlags {
     /// TYPE NAME..., TYPE/NAME..., or TYPE with --all or -l
     #[arg(value_name = "TYPE [NAME]")]
     words: Vec<String>,
-    /// What to wait for: create, delete, condition=NAME[=VALUE] or jsonpath='{EXPRESSION}'[=VALUE]
+    /// Condition to wait for: create, delete, condition=NAME[=VALUE] or jsonpath='{EXPRESSION}'[=VALUE]
     #[arg(long = "for", value_name = "CONDITION")]
     conditions: Vec<String>,
-    /// How long to wait; 0 checks once, negative is a week
+    /// How long to wait for each object; 0 checks once, negative waits for a week
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::duration)]
     timeout: GoDuration,
-    /// Choose all objects of the types
+    /// Select all objects of the given types
     #[arg(long)]
     all: bool,
     /// Accepted for compatibility; nothing is in a namespace
-    #[arg(short = 'A', long)]
+    #[arg(hide = true, short = 'A', long)]
     all_namespaces: bool,
-    /// Only with -f; the instance is asked nevertheless
+    /// Allow only -f to select objects
     #[arg(long)]
     local: bool,
     #[command(flatten)]
     selector: SelectorFlags,
-    /// Field query on metadata.name
+    /// Field query; supports metadata.name
     #[arg(long, value_name = "QUERY", default_value = "", hide_default_value = true)]
     field_selector: String,
     #[command(flatten)]

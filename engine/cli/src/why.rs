@@ -14,8 +14,8 @@ use super::{
 
 /// Explain why a resource ran, is waiting, or is failing.
 ///
-/// The first line is the reason for its state. A chain of causes follows that ends with what happened outside: a file
-/// that somebody changed, a trigger, the start.
+/// The first line says what state the resource is in, and why. Below is the chain of causes, down to
+/// its origin: a changed file, a trigger, or the start.
 #[derive(Debug, Args)]
 pub struct WhyFlags {
     /// The resource
@@ -57,7 +57,7 @@ fn text(answer: &Value) -> String {
         out.line(1, str_of(line));
     }
     for kept in items(&answer["kept"]) {
-        out.line(1, &format!("changed by others, and left as it is: {}", str_of(kept)));
+        out.line(1, &format!("changed by others, kept as is: {}", str_of(kept)));
     }
     if let Some(since) = reason["since"].as_str() {
         out.line(1, &format!("since {}", when::when(since)));
@@ -202,7 +202,7 @@ mod tests {
             &expect![[r#"
                 web: server exited after 1.0 s: exit status 2
                   last output: panic: cannot bind
-                  changed by others, and left as it is: Deployment/api in shop spec.replicas: is 3, the Tiltfile says 1
+                  changed by others, kept as is: Deployment/api in shop spec.replicas: is 3, the Tiltfile says 1
                   since T
                   to do: `engine trigger web` starts it again
                   last ran at T: Initial Build

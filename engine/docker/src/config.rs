@@ -76,7 +76,7 @@ impl Context {
         let file = contexts.join("meta").join(&id).join("meta.json");
         let meta: Meta = read_json(&file)?.ok_or_else(unknown)?;
         let endpoint = meta.endpoints.get("docker").cloned().ok_or_else(|| {
-            DockerError::BadFile { path: file, why: "it has no endpoint for Docker".into() }
+            DockerError::BadFile { path: file, why: "it has no Docker endpoint".into() }
         })?;
         let tls_dir = contexts.join("tls").join(&id).join("docker");
         Ok(Self {

@@ -102,7 +102,7 @@ impl Endpoint {
                 let target = SshTarget::parse(rest).map_err(bad)?;
                 Ok(Self { host: host.to_owned(), way: Way::Ssh(target) })
             }
-            _ => Err(bad("only unix, tcp and ssh are known")),
+            _ => Err(bad("only unix, tcp and ssh are supported")),
         }
     }
 
@@ -132,7 +132,7 @@ fn with_port(address: &str, port: u16) -> Option<String> {
 impl SshTarget {
     fn parse(rest: &str) -> Result<Self, &'static str> {
         if rest.contains(['?', '#']) {
-            return Err("an ssh address has neither parameters nor fragments");
+            return Err("an ssh address cannot have parameters or fragments");
         }
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let (user, address) = authority.rsplit_once('@').unwrap_or(("", authority));
@@ -149,7 +149,7 @@ impl SshTarget {
             return Err("hostname is empty or malformed");
         }
         if !port.chars().all(|it| it.is_ascii_digit()) {
-            return Err("the port is no number");
+            return Err("the port is not a number");
         }
         let socket = if path.trim_matches('/').is_empty() { "" } else { path };
         let host = host.trim_start_matches('[').trim_end_matches(']');

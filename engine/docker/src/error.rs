@@ -62,7 +62,7 @@ pub enum DockerError {
         cause: io::Error,
     },
     /// The engine is too old.
-    #[error("Docker with API 1.23 or newer is needed, and {host} has {version}")]
+    #[error("Docker API 1.23 or newer is required, but {host} has {version}")]
     TooOld {
         /// Where it is.
         host: String,

@@ -41,12 +41,10 @@ impl PushError {
         if self.is_denied() {
             return Some(match user {
                 Some(user) => format!(
-                    "{registry} does not let {user} push there: log in as somebody who may with \
+                    "{user} is not allowed to push to {registry}: log in as another user with \
                      `docker login {registry}`"
                 ),
-                None => format!(
-                    "nobody is logged in to {registry}: log in with `docker login {registry}`"
-                ),
+                None => format!("not logged in to {registry}: run `docker login {registry}`"),
             });
         }
         let lower = self.message.to_lowercase();
@@ -149,11 +147,11 @@ mod tests {
         for (error, want) in [
             (
                 error("denied: requested access to the resource is denied", Some("me")),
-                "r.example does not let me push there: log in as somebody who may with `docker login r.example`",
+                "me is not allowed to push to r.example: log in as another user with `docker login r.example`",
             ),
             (
                 error("unauthorized: authentication required", None),
-                "nobody is logged in to r.example: log in with `docker login r.example`",
+                "not logged in to r.example: run `docker login r.example`",
             ),
             (
                 error("dial tcp: connect: connection refused", None),

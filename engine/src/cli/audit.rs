@@ -5,19 +5,19 @@ use engine_cli::{Failure, Printer};
 
 use crate::audit::{self, Contents, Entry};
 
-/// Show what was written to clusters, and by which commands more could have been.
+/// List every change made to a cluster, and every command that could have made one.
 ///
-/// Every write of every engine of this user is there, and the command line of every child that had
-/// the means to write: with when it was, why, and who wanted it.
+/// The log covers all instances that you have run on this machine. Each entry says when the change
+/// was made, and what caused it.
 #[derive(Debug, Args)]
 pub(super) struct AuditFlags {
-    /// Only the last so many entries
+    /// Only the last N entries
     #[arg(short = 'n', long, value_name = "COUNT")]
     last: Option<usize>,
-    /// Only entries of this context
+    /// Only entries of this Kubernetes context
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Print entries as JSON, one in each line
+    /// Print each entry as a JSON object
     #[arg(long)]
     json: bool,
 }
@@ -25,12 +25,12 @@ pub(super) struct AuditFlags {
 pub(super) fn run(flags: &AuditFlags, printer: Printer) -> Result<(), Failure> {
     let path = audit::path().map_err(|error| Failure::Command(error.to_string()))?;
     let Contents { entries, n_damaged, n_newer } = audit::read(&path).map_err(|error| {
-        Failure::Command(format!("the audit log {} cannot be read: {error}", path.display()))
+        Failure::Command(format!("cannot read the audit log {}: {error}", path.display()))
     })?;
-    for (n, why) in [(n_damaged, "damaged"), (n_newer, "of a newer version of the engine")] {
+    for (n, why) in [(n_damaged, "damaged"), (n_newer, "from a newer version")] {
         if n > 0 {
-            let lines = if n == 1 { "line is" } else { "lines are" };
-            printer.err(&format!("{n} {lines} left out of {}: {why}\n", path.display()));
+            let lines = if n == 1 { "line" } else { "lines" };
+            printer.err(&format!("Skipped {n} {lines} of {}: {why}\n", path.display()));
         }
     }
     let is_meant = |it: &&Entry| flags.context.as_ref().is_none_or(|name| it.context == *name);

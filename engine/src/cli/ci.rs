@@ -14,14 +14,15 @@ use crate::runtime::Mode;
 
 /// Run the Tiltfile until everything is done and ready, or something fails.
 ///
-/// Exit code 0: all resources that start by themselves succeeded or are ready.
-/// Exit code 1: something failed, or took too long. Servers are stopped; deployments stay.
-/// Exit code 70: the engine itself has a defect, which it names. Servers are stopped.
+/// ARGS are handled as by `up`. At the end, servers stop; deployments stay.
+///
+/// Exit codes: 0 if all resources that start automatically succeeded or are ready, 1 if something
+/// failed or took too long, 70 after an internal error.
 #[derive(Debug, Args)]
 pub(super) struct CiFlags {
     #[command(flatten)]
     start: StartFlags,
-    /// Fail if it takes longer, for example 10m; 0 is no limit. `ci_settings` in the Tiltfile wins
+    /// Fail if it takes longer than this; 0 for no limit. ci_settings in the Tiltfile takes precedence
     #[arg(long, default_value = "30m", value_name = "DURATION", value_parser = values::duration)]
     timeout: values::GoDuration,
     /// Do not print the summary at the end

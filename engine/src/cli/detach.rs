@@ -14,7 +14,7 @@ use std::{
 use engine_cli::{
     FAILURE, Failure, Printer,
     connect::{ListenFlags, ListenPort},
-    stop,
+    display_name, stop,
 };
 use engine_files::{dev_dir, private};
 use serde_json::json;
@@ -33,9 +33,7 @@ const FOR_CHILD: [&str; 3] = ["--detach=false", "--own-session", "--stream"];
 /// Starts an engine with the arguments of this command line.
 pub(super) fn run(listen: &ListenFlags, json: bool, printer: Printer) -> Result<ExitCode, Failure> {
     if listen.port == ListenPort::Number(0) {
-        return Err(Failure::Command(
-            "--detach needs a --port by which it can be found".to_owned(),
-        ));
+        return Err(Failure::Command("--detach needs a web page: --port must not be 0".to_owned()));
     }
     let failure =
         |error: io::Error| Failure::Command(format!("cannot start in the background: {error}"));
@@ -52,7 +50,7 @@ pub(super) fn run(listen: &ListenFlags, json: bool, printer: Printer) -> Result<
             // What it printed says why.
             printer.err(&fs::read_to_string(&new_log).unwrap_or_default());
             let _ = fs::remove_file(&new_log);
-            printer.err(&format!("Error: the engine did not start: {status}\n"));
+            printer.err(&format!("Error: cannot start in the background: {status}\n"));
             return Ok(ExitCode::from(FAILURE));
         }
         if Instant::now() >= deadline {
@@ -60,7 +58,8 @@ pub(super) fn run(listen: &ListenFlags, json: bool, printer: Printer) -> Result<
             let _ = child.kill();
             let _ = child.wait();
             let log = new_log.display();
-            return Err(Failure::Command(format!("the engine does not answer; its log is {log}")));
+            let text = format!("the new instance does not answer; see its log, {log}");
+            return Err(Failure::Command(text));
         }
         thread::sleep(POLL);
     };
@@ -71,7 +70,8 @@ pub(super) fn run(listen: &ListenFlags, json: bool, printer: Printer) -> Result<
         printer.json(&json!({"pid": child.id(), "url": url, "log": log.to_string_lossy()}));
     } else {
         let (pid, log) = (child.id(), log.display());
-        printer.out(&format!("Tilt started on {url} (process {pid})\nLog: {log}\n"));
+        let name = display_name();
+        printer.out(&format!("{name} started on {url} (process {pid})\nLog: {log}\n"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,16 +16,16 @@ use crate::{
     logs::{self, LogStore},
 };
 
-/// Remove old images, containers and build caches of earlier updates.
+/// Remove old images, containers and build caches.
 ///
-/// How old they may get, and how many images of each name stay, is what `docker_prune_settings` in
-/// the Tiltfile says.
+/// Only those that earlier updates have left behind are removed. docker_prune_settings in the
+/// Tiltfile says how old they may get, and how many images to keep.
 #[derive(Debug, Args)]
 pub(super) struct DockerPruneFlags {
     /// Path to the Tiltfile
     #[arg(short, long, default_value = "Tiltfile", value_name = "PATH")]
     file: String,
-    /// Arguments of the Tiltfile
+    /// Arguments for the Tiltfile
     #[arg(value_name = "ARGS")]
     args: Vec<String>,
 }

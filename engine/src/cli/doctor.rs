@@ -9,20 +9,22 @@ use std::{
 };
 
 use clap::Args;
-use engine_cli::Printer;
+use engine_cli::{Printer, display_name};
 use serde_json::{Map, Value};
 
-use super::BUILT;
+use super::version_text;
 
 /// The time limit for all probes together.
 const BUDGET: Duration = Duration::from_secs(5);
 /// How often to poll whether a program has exited.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Print diagnostic information about the environment.
+/// Print diagnostics for bug reports.
+///
+/// Shows the versions and settings of this program, Docker and Kubernetes. Nothing is sent anywhere.
 #[derive(Debug, Args)]
 pub(super) struct DoctorFlags {
-    /// Kubernetes context to use, instead of the current one
+    /// Kubernetes context (default: the current one of your kubeconfig)
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
     /// Print JSON
@@ -49,12 +51,12 @@ enum ProbeError {
 
 pub(super) fn run(flags: &DoctorFlags, printer: Printer) {
     let deadline = Instant::now() + BUDGET;
-    let version = format!("v{}, built {BUILT}", builtins::COMPATIBLE_VERSION);
+    let version = version_text();
     let system = format!("{}-{}", env::consts::OS, go_arch());
     let sections = [("Docker", docker(deadline)), ("Kubernetes", kubernetes(flags, deadline))];
     if flags.json {
         let mut report = Map::new();
-        report.insert("Tilt".to_owned(), version.into());
+        report.insert(display_name().to_owned(), version.into());
         report.insert("System".to_owned(), system.into());
         for (title, fields) in sections {
             let fields: Map<String, Value> = fields
@@ -70,7 +72,8 @@ pub(super) fn run(flags: &DoctorFlags, printer: Printer) {
         printer.out(&format!("{}\n", encoder.encode(&report.into())));
         return;
     }
-    let mut text = format!("Tilt: {version}\nSystem: {system}\n");
+    let name = display_name();
+    let mut text = format!("{name}: {version}\nSystem: {system}\n");
     for (title, fields) in sections {
         text.push_str(&format!("---\n{title}\n"));
         for (name, value) in fields {

@@ -30,28 +30,30 @@ use crate::{
 
 /// Delete what the Tiltfile deploys.
 ///
-/// The Tiltfile is evaluated for that; nothing needs to be running, and a running engine is not
-/// stopped. Objects of a Kubernetes cluster are deleted, dependents first; namespaces, and objects
-/// with the annotation `tilt.dev/down-policy: keep`, stay. Services of Docker Compose are stopped
-/// and removed, with their networks; local resources have nothing to delete.
+/// Evaluates the Tiltfile to find out what to delete; no instance needs to be running, and a running
+/// one keeps running.
+///
+/// Deletes Kubernetes objects, dependents first, but keeps namespaces and objects with the
+/// annotation tilt.dev/down-policy: keep. Stops and removes Docker Compose services and their
+/// networks. Local resources have nothing to delete.
 #[derive(Debug, Args)]
 pub(super) struct DownFlags {
     /// Path to the Tiltfile
     #[arg(short, long, default_value = "Tiltfile", value_name = "PATH")]
     file: String,
-    /// Kubernetes context to use, instead of the current one of the kubeconfig
+    /// Kubernetes context (default: the current one of your kubeconfig)
     #[arg(long, default_value = "", hide_default_value = true, value_name = "NAME")]
     context: String,
-    /// Default namespace of the Kubernetes context
+    /// Default namespace for Kubernetes objects
     #[arg(long, default_value = "", hide_default_value = true, value_name = "NAME")]
     namespace: String,
-    /// Delete namespaces too
+    /// Also delete namespaces
     #[arg(long)]
     delete_namespaces: bool,
-    /// Delete volumes of Docker Compose too
+    /// Also delete Docker Compose volumes
     #[arg(long)]
     delete_volumes: bool,
-    /// Arguments of the Tiltfile
+    /// Arguments for the Tiltfile
     #[arg(value_name = "ARGS")]
     args: Vec<String>,
 }

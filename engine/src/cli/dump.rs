@@ -21,28 +21,28 @@ mod api_docs;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DumpCommand {
-    /// Write Python files that describe the functions of Tiltfiles, for editors
+    /// Write Python stubs of the Tiltfile functions, for editors
     ApiDocs(DocsFlags),
-    /// Write a page about every command
+    /// Write a Markdown page for each command
     CliDocs(DocsFlags),
-    /// Print the state of the engine, without logs
+    /// Print the internal state, without logs
     Engine(DumpFlags),
-    /// Print the name and tag under which an image is deployed
+    /// Print the name and tag that an image is deployed with
     ImageDeployRef(ImageFlags),
     /// Print all logs
     Logstore(DumpFlags),
-    /// Print the Swagger description of the API server
+    /// Print the OpenAPI (Swagger) description of the API server
     Openapi,
-    /// Print what runs in the engine: tasks and commands, for which resource, since when
+    /// List running tasks and commands, with resource and start time
     Tasks(TasksFlags),
-    /// Print what the web page shows
+    /// Print the data of the web page
     Webview(DumpFlags),
 }
 
-/// Print the name and tag under which an image is deployed.
+/// Print the name and tag that an image is deployed with.
 ///
-/// For the scripts of `custom_build`: after an image was built as `$EXPECTED_REF`, this prints the
-/// reference whose tag stands for the content of the image.
+/// For custom_build scripts: after you have built an image as $EXPECTED_REF, this prints its
+/// reference with a tag made from the content of the image.
 #[derive(Debug, Args)]
 pub(super) struct ImageFlags {
     /// The image

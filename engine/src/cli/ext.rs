@@ -21,14 +21,14 @@ use serde_json::Value;
 use super::evaluated::Evaluated;
 use crate::exec::Guarded;
 
-/// Extensions of the Tiltfile.
+/// List, lock or vendor the extensions of a Tiltfile.
 #[derive(Debug, Subcommand)]
 pub(super) enum ExtCommand {
-    /// List the extensions that the Tiltfile uses, and where each comes from
+    /// List the extensions that the Tiltfile uses, with their origin
     List(ListFlags),
-    /// Write down which commits of extension repositories are used, in tilt-extensions.lock
+    /// Pin the commits of extension repositories in tilt-extensions.lock
     Lock(LockFlags),
-    /// Copy the extension repositories that are used to `tilt_modules`, beside the Tiltfile
+    /// Copy extension repositories to tilt_modules, beside the Tiltfile
     Vendor(TiltfileFlags),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct TiltfileFlags {
     /// Path to the Tiltfile
     #[arg(short, long, value_name = "PATH", default_value = "Tiltfile")]
     file: String,
-    /// Arguments of the Tiltfile
+    /// Arguments for the Tiltfile
     #[arg(value_name = "ARGS")]
     args: Vec<String>,
 }
@@ -47,7 +47,7 @@ pub(super) struct TiltfileFlags {
 pub(super) struct ListFlags {
     #[command(flatten)]
     tiltfile: TiltfileFlags,
-    /// List all extensions that come with the engine instead
+    /// List all bundled extensions instead
     #[arg(short, long)]
     all: bool,
 }
@@ -56,7 +56,7 @@ pub(super) struct ListFlags {
 pub(super) struct LockFlags {
     #[command(flatten)]
     tiltfile: TiltfileFlags,
-    /// Take the newest commits, also of repositories that are locked
+    /// Update to the newest commits, even of locked repositories
     #[arg(short, long)]
     update: bool,
 }
@@ -199,7 +199,7 @@ fn write_lock(project: &Project, update: bool, printer: Printer) -> Result<(), F
 fn save(project: &Project, new: &Lock, printer: Printer) -> Result<(), Failure> {
     let file = to_path(&project.dir).join(lock::LOCK_FILE);
     if new.repos.is_empty() {
-        printer.out("Nothing to lock: all extensions come with the engine, or from folders\n");
+        printer.out("Nothing to lock: all extensions are bundled or come from local folders\n");
         // A lock that pins nothing is of no use.
         let _ = fs::remove_file(file);
         return Ok(());
@@ -214,7 +214,7 @@ fn save(project: &Project, new: &Lock, printer: Printer) -> Result<(), Failure> 
 fn vendor(project: &Project, printer: Printer) -> Result<(), Failure> {
     let repositories = project.git_repositories();
     if repositories.is_empty() {
-        printer.out("Nothing to copy: all extensions come with the engine, or from folders\n");
+        printer.out("Nothing to copy: all extensions are bundled or come from local folders\n");
         return Ok(());
     }
     for (url, reference) in repositories {

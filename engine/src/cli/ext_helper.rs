@@ -44,7 +44,7 @@ enum HelperError {
     Yaml(#[from] yaml::Error),
 }
 
-/// Do a part of an extension of the standard library
+/// Run part of a bundled extension
 #[derive(Debug, Args)]
 pub(super) struct ExtHelperFlags {
     /// The part, and its arguments

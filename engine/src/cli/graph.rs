@@ -6,24 +6,24 @@ use serde_json::{Value, json};
 
 use super::evaluated::Evaluated;
 
-/// Show which resource waits for which.
+/// Show which resources depend on which.
 ///
-/// If an engine is running, its resources are shown with how they do; otherwise the Tiltfile is
-/// evaluated, and nothing is started.
+/// If an instance is running, its resources are shown with their status. Otherwise the Tiltfile is
+/// evaluated, and nothing starts.
 #[derive(Debug, Args)]
 pub(super) struct GraphFlags {
-    /// Path to the Tiltfile, to evaluate it even if an engine is running
+    /// Tiltfile to evaluate, even if an instance is running
     #[arg(short, long, value_name = "PATH")]
     file: Option<String>,
-    /// How to print it
+    /// Output format: text, dot or json
     #[arg(short, long, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
-    /// Print it as JSON
+    /// Print JSON; the same as -o json
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     connect: ConnectFlags,
-    /// Arguments of the Tiltfile
+    /// Arguments for the Tiltfile
     #[arg(value_name = "ARGS")]
     args: Vec<String>,
 }

@@ -3,17 +3,17 @@
 use clap::{Args, Subcommand};
 use engine_cli::Failure;
 
-/// The language server for editors.
+/// Run the Tiltfile language server for editors.
 #[derive(Debug, Subcommand)]
 pub(super) enum LspCommand {
     /// Start the language server
     Start(LspFlags),
 }
 
-/// Flags of the language server.
+/// Start the language server.
 #[derive(Debug, Args)]
 pub(super) struct LspFlags {
-    /// Address (host:port) to listen on, instead of standard input and output
+    /// Address (host:port) to listen on instead of using standard input and output
     #[arg(long, value_name = "ADDRESS", default_value = "", hide_default_value = true)]
     address: String,
 }

@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 use super::evaluated::Evaluated;
 use crate::exec::shell_text;
 
-/// Show what `up`, or a reload of the running engine, would do.
+/// Show what `up`, or a reload, would do.
 ///
-/// The Tiltfile is evaluated for that, with the commands it runs itself; nothing else happens. If an
-/// engine is running, the answer is what would change now, otherwise what would run first.
+/// Evaluates the Tiltfile, including the commands that it runs while it loads, and does nothing else.
+/// If an instance is running, shows what a reload would change; otherwise, what `up` would start.
 #[derive(Debug, Args)]
 pub(super) struct PlanFlags {
-    /// Path to the Tiltfile, to plan its first run even if an engine is running
+    /// Tiltfile to plan the first run of, even if an instance is running
     #[arg(short, long, value_name = "PATH")]
     file: Option<String>,
     /// Print the plan as JSON
@@ -33,7 +33,7 @@ pub(super) struct PlanFlags {
     json: bool,
     #[command(flatten)]
     connect: ConnectFlags,
-    /// Arguments of the Tiltfile
+    /// Arguments for the Tiltfile
     #[arg(value_name = "ARGS")]
     args: Vec<String>,
 }
@@ -63,7 +63,7 @@ fn reload(flags: &PlanFlags) -> Result<Option<Value>, Failure> {
     // Without a token there is nobody who would answer.
     let Ok(mut client) = WebClient::new(&flags.connect) else { return Ok(None) };
     client.work_out("plan").map_err(|failure| {
-        let hint = "`--file` plans the first run of a Tiltfile, whatever is running";
+        let hint = "use `--file` to plan the first run of a Tiltfile";
         Failure::Command(format!("{}; {hint}", failure.message().trim_end()))
     })
 }
@@ -111,7 +111,7 @@ fn image_work(image: &ImageTarget) -> String {
     match &image.build_details {
         BuildDetails::Docker(build) if build.context.is_empty() => format!("build {name}"),
         BuildDetails::Docker(build) => {
-            format!("build {name} from {}, unless nothing in there changed", build.context)
+            format!("build {name} from {} if anything in it has changed", build.context)
         }
         BuildDetails::Custom(build) => format!("build {name} with {}", shell_text(&build.args)),
         BuildDetails::Compose(build) => {
@@ -172,10 +172,7 @@ fn first_run_text(plan: &FirstRun, manifests: &[Manifest], at_once: usize) -> St
             out.push_str(&format!("  {name}: {} {}\n", hold.reason(), on.join(", ")));
         }
     }
-    out.push_str(&list(
-        "Would not run before they are triggered or their files change:",
-        &plan.idle,
-    ));
+    out.push_str(&list("Would not start automatically:", &plan.idle));
     out.push_str(&list("Disabled:", &plan.disabled));
     out
 }
@@ -192,7 +189,7 @@ fn reload_text(plan: &Value) -> String {
     let groups = [
         ("start", "Would start:"),
         ("update", "Would update:"),
-        ("pending", "Would need an update, and wait for a trigger:"),
+        ("pending", "Would wait for a trigger to update:"),
         ("remove", "Would stop and remove:"),
     ];
     let mut out = String::new();

@@ -8,9 +8,9 @@ mod view;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SnapshotCommand {
-    /// Write a snapshot of a running instance
+    /// Save a snapshot of the web page
     Create(snapshot::SnapshotFlags),
-    /// Show a snapshot in the browser
+    /// View a snapshot in the browser
     View(view::SnapshotViewFlags),
 }
 

@@ -12,7 +12,9 @@ use std::{
 
 use clap::Args;
 use engine_api::Store;
-use engine_cli::{Failure, Printer, connect::ListenFlags, output_file, values};
+use engine_cli::{
+    Failure, Printer, connect::ListenFlags, has_colors, is_tilt, log_style, output_file, values,
+};
 use engine_files::dev_dir;
 use engine_model::GoDuration;
 use engine_model::path::{to_path, to_text};
@@ -49,31 +51,31 @@ pub(super) struct StartFlags {
     /// Path to the Tiltfile
     #[arg(short, long, default_value = "Tiltfile", value_name = "PATH")]
     file: String,
-    /// Kubernetes context to use, instead of the current one of the kubeconfig
+    /// Kubernetes context (default: the current one of your kubeconfig)
     #[arg(long, default_value = "", hide_default_value = true, value_name = "NAME")]
     context: String,
-    /// Default namespace of the Kubernetes context
+    /// Default namespace for Kubernetes objects
     #[arg(long, default_value = "", hide_default_value = true, value_name = "NAME")]
     namespace: String,
     #[command(flatten)]
     listen: ListenFlags,
-    /// Show only lines of this level: warn or error
+    /// Only log lines of this level: warn or error
     #[arg(long, default_value = "", hide_default_value = true, value_name = "LEVEL")]
     log_level: String,
-    /// Show only lines from here: all, build or runtime
+    /// Only log lines from this source: all, build or runtime
     #[arg(long, default_value = "all", value_name = "SOURCE")]
     log_source: String,
-    /// Show only lines of these resources
+    /// Only log lines of these resources
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     log_resource: Vec<String>,
-    /// Write a snapshot of the web page to this file at the end
+    /// File to save a snapshot of the web page to at the end
     #[arg(long, default_value = "", hide_default_value = true, value_name = "PATH")]
     output_snapshot_on_exit: String,
     /// Accepted for compatibility; has no effect
-    #[arg(long, value_name = "MODE", value_parser = web_mode)]
+    #[arg(hide = true, long, value_name = "MODE", value_parser = web_mode)]
     web_mode: Option<String>,
     /// Accepted for compatibility; has no effect
-    #[arg(long, value_name = "PORT", value_parser = values::int)]
+    #[arg(hide = true, long, value_name = "PORT", value_parser = values::int)]
     webdev_port: Option<i64>,
     /// Accepted for compatibility; has no effect
     #[arg(long, hide = true)]
@@ -203,7 +205,7 @@ pub(super) fn run(
     threads.shutdown_background();
     result.unwrap_or_else(|_| {
         prompt::restore();
-        Ok(report_defect("its start or its end", panics.last(), printer))
+        Ok(report_defect("startup or shutdown", panics.last(), printer))
     })
 }
 
@@ -280,10 +282,10 @@ async fn attend(
     let mut running = pin!(AssertUnwindSafe(running).catch_unwind());
     loop {
         tokio::select! {
-            exit = &mut running => return exit.unwrap_or(Exit::Broken("its loop")),
+            exit = &mut running => return exit.unwrap_or(Exit::Broken("the main loop")),
             () = serving.broken() => return Exit::Broken("a server"),
             panic = panics.next() => {
-                logs.writer("", "").error(&format!("A part of the engine has failed: it {panic}"));
+                logs.writer("", "").error(&format!("Internal error: a task {panic}"));
             }
         }
     }
@@ -313,10 +315,10 @@ fn conclude(
 
 /// Says which part of the engine is to blame for its end.
 fn report_defect(part: &str, panic: Option<Panic>, printer: Printer) -> ExitCode {
-    let cause = panic.map_or_else(|| "ended without a word".to_owned(), |it| it.to_string());
+    let cause = panic.map_or_else(|| "ended without a message".to_owned(), |it| it.to_string());
     printer.err(&format!(
-        "Error: the engine has ended because of a defect in {part}, which {cause}\n\
-         Everything it had started has been ended, too. Please report this, with the line above.\n"
+        "Error: internal error: {part} {cause}\n\
+         Everything it had started has been stopped. Please report this, with the line above.\n"
     ));
     ExitCode::from(DEFECT)
 }
@@ -325,8 +327,18 @@ fn report_defect(part: &str, panic: Option<Panic>, printer: Printer) -> ExitCode
 fn greet(logs: &LogStore, bound: &server::Bound, terminal: Terminal, printer: Printer) -> Menu {
     let exposure = bound.exposure();
     let log = logs.writer("", "");
+    // Other programs look for Tilt's lines in the log; people read the name they know.
     log.info(&bound.greeting());
-    log.info(&super::version_text());
+    log.info(&super::tilt_version());
+    let tilt_banner = format!("{}\n{}\n", bound.greeting(), super::tilt_version());
+    let (banner, seen) = match bound.page() {
+        _ if is_tilt() => (tilt_banner, Checkpoint::default()),
+        Some(page) => (format!("{} on {}\n", super::version_text(), page.url()), logs.checkpoint()),
+        None => (format!("{}\n", super::version_text()), logs.checkpoint()),
+    };
+    if terminal != Terminal::Prompt && !is_tilt() {
+        printer.out(&banner);
+    }
     if let Some(exposure) = &exposure {
         log.warn(exposure);
     }
@@ -339,8 +351,8 @@ fn greet(logs: &LogStore, bound: &server::Bound, terminal: Terminal, printer: Pr
         printer.out(&format!("{link}\n"));
     }
     Menu {
-        greeting: bound.greeting(),
-        version: super::version_text(),
+        banner,
+        seen,
         notes: [exposure, link].into_iter().flatten().collect::<Vec<_>>().join("\n"),
         page: page.cloned(),
     }
@@ -348,9 +360,7 @@ fn greet(logs: &LogStore, bound: &server::Bound, terminal: Terminal, printer: Pr
 
 /// Whether those who read the log see colors.
 fn colors() -> Colors {
-    let is_dumb = std::env::var_os("TERM").is_none_or(|it| it == "dumb");
-    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
-    if is_dumb || is_plain || !io::stdout().is_terminal() { Colors::Off } else { Colors::On }
+    if has_colors() { Colors::On } else { Colors::Off }
 }
 
 fn level(global: &Global) -> Level {
@@ -426,17 +436,20 @@ impl Show {
         menu: &Menu,
         reasons: watch::Receiver<ReasonTable>,
     ) -> Self {
-        if terminal == Terminal::Prompt
-            && let Ok(prompt) = prompt::Running::start(logs, filter.clone(), menu, reasons)
-        {
-            return Self::Prompt(prompt);
+        if terminal == Terminal::Prompt {
+            if let Ok(prompt) = prompt::Running::start(logs, filter.clone(), menu, reasons) {
+                return Self::Prompt(prompt);
+            }
+            if !is_tilt() {
+                Printer.out(&menu.banner);
+            }
         }
         let out: Box<dyn io::Write + Send> = match (terminal, LogFile::of_stdout()) {
             (Terminal::LogFile, Ok(file)) => Box::new(file),
             _ => Box::new(io::stdout()),
         };
         // Without a thread for it there is no output, but all the rest.
-        let stream = TerminalStream::start(logs, Checkpoint::default(), filter, out);
+        let stream = TerminalStream::start(logs, menu.seen, filter, log_style(), out);
         Self::Stream(stream.ok())
     }
 

@@ -8,17 +8,17 @@ use std::{
     thread,
 };
 
-use engine_cli::{Failure, Printer, output_file};
+use engine_cli::{Failure, Printer, display_name, is_tilt, output_file, program};
 use signal_hook::{consts::SIGINT, low_level};
 
 /// A Tiltfile that works as is and explains the next steps.
 const STARTER: &str = "\
-# Everything here runs with `engine up`; changes of this file are applied while it runs.
+# Everything here runs with `{program} up`, which also applies changes of this file while it runs.
 
 # A step that runs again whenever one of its inputs changes.
 local_resource('hello', cmd='echo hello from the Tiltfile', deps=['Tiltfile'])
 
-# A server that is restarted after each change:
+# A server that restarts after each change:
 # local_resource('web', serve_cmd='python3 -m http.server 8000', deps=['index.html'],
 #                links=['http://localhost:8000'])
 
@@ -45,7 +45,11 @@ pub(super) fn offer(path: &Path, shown: &str, printer: Printer) -> Result<Starte
     if path.exists() || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Ok(StarterChoice::Start);
     }
-    printer.out(&format!("\nNo Tiltfile exists at {shown}\n\n"));
+    printer.out(&if is_tilt() || shown != "Tiltfile" {
+        format!("\nNo Tiltfile exists at {shown}\n\n")
+    } else {
+        "\nThere is no Tiltfile in this folder.\n\n".to_owned()
+    });
     leaving_on_interrupt(|| ask(path, shown, &mut io::stdin().lock(), printer))
         .map_err(|error| Failure::Command(error.to_string()))?
 }
@@ -83,13 +87,13 @@ fn ask(
         }
         match line.trim().to_lowercase().as_str() {
             "y" | "yes" => {
-                output_file::write(path, STARTER.as_bytes())
+                output_file::write(path, STARTER.replace("{program}", program()).as_bytes())
                     .map_err(|error| Failure::Command(format!("cannot write {shown}: {error}")))?;
                 printer.out(&format!("Tiltfile generated at {shown}\n"));
                 return Ok(StarterChoice::Start);
             }
             "n" | "no" => {
-                printer.out("Starting Tilt...\n");
+                printer.out(&format!("Starting {}...\n", display_name()));
                 return Ok(StarterChoice::Start);
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! Whole command lines: how they are parsed and what errors say, without running anything.
 
 use clap::CommandFactory;
+use expect_test::expect;
 use proptest::prelude::*;
 
 use super::*;
@@ -47,7 +48,10 @@ fn errors_are_worded_as_in_tilt() {
             &["get", "--watch=maybe"],
             "invalid argument \"maybe\" for \"-w, --watch\" flag: strconv.ParseBool: parsing \"maybe\": invalid syntax",
         ),
-        (&["triger"], "unknown command \"triger\" for \"tilt\"\n\nDid you mean this?\n\ttrigger\n"),
+        (
+            &["triger"],
+            "unknown command \"triger\" for \"engine\"\n\nDid you mean this?\n\ttrigger\n",
+        ),
         (&["--bogus"], "unknown flag: --bogus"),
         (&["-V"], "unknown shorthand flag: 'V' in -V"),
         (&["help", "get", "--bogus"], "unknown flag: --bogus"),
@@ -121,34 +125,82 @@ fn the_short_form_of_debug_never_detaches() {
 #[test]
 fn help_is_laid_out_as_people_know_it() {
     let root = root();
-    let text = usage::help(command(&root, &["trigger".to_owned()]), "tilt trigger");
-    let (about, usage) = text.split_once("\n\nUsage:\n").unwrap();
-    assert!(about.starts_with("Update a resource now.\n\nPending changes"), "{about}");
-    assert!(usage.starts_with("  tilt trigger RESOURCE [flags]\n\nFlags:\n"), "{usage}");
-    for line in [
-        "  -h, --help               help for trigger\n",
-        "      --timeout duration   How long --wait waits, for example 5m; 0 is forever\n",
-        "\nGlobal Flags:\n  -d, --debug      Enable debug logging\n      --klog int   ",
-    ] {
-        assert!(usage.contains(line), "{usage}");
-    }
-    let text = usage::text(command(&root, &["logs".to_owned()]), "tilt logs");
+    let text = usage::help(command(&root, &["trigger".to_owned()]), "foo trigger", 60);
+    expect![].assert_eq(&text);
+    let text = usage::text(command(&root, &["logs".to_owned()]), "foo logs", 100);
+    let source =
+        "--source string   Only lines from this source: all, build or runtime (default \"all\")\n";
+    assert!(text.contains(source), "{text}");
+    let text = usage::text(&root, "foo", 100);
+    assert!(text.starts_with("Usage:\n  foo [command]\n\nAvailable Commands:\n  alpha "), "{text}");
     assert!(
-        text.contains(
-            "--source string   Only lines from here: all, build or runtime (default \"all\")\n"
-        ),
-        "{text}"
-    );
-    let text = usage::text(&root, "tilt");
-    assert!(
-        text.starts_with("Usage:\n  tilt [command]\n\nAvailable Commands:\n  alpha "),
-        "{text}"
-    );
-    assert!(
-        text.ends_with("Use \"tilt [command] --help\" for more information about a command.\n"),
+        text.ends_with("Use \"foo [command] --help\" for more information about a command.\n"),
         "{text}"
     );
     assert!(!text.contains("__complete"), "{text}");
+}
+
+/// The words of every command that people see, groups included.
+fn visible_commands() -> Vec<String> {
+    fn add(command: &clap::Command, path: &str, all: &mut Vec<String>) {
+        for inner in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            let path = format!("{path} {}", inner.get_name());
+            add(inner, &path, all);
+            all.push(path);
+        }
+    }
+    let mut all = vec!["foo".to_owned()];
+    add(&root(), "foo", &mut all);
+    all
+}
+
+fn command_of<'a>(root: &'a clap::Command, path: &str) -> &'a clap::Command {
+    let words: Vec<String> = path.split(' ').skip(1).map(str::to_owned).collect();
+    command(root, &words)
+}
+
+#[test]
+fn every_command_has_examples_that_it_understands() {
+    let root = root();
+    for path in visible_commands() {
+        let command = command_of(&root, &path);
+        if command.is_subcommand_required_set() || path == "foo help" {
+            continue;
+        }
+        let examples = usage::examples(&path).unwrap_or_else(|| panic!("{path} has no examples"));
+        let lines = examples.lines().filter(|it| !it.trim_start().starts_with('#'));
+        let mut own = lines.filter_map(|it| Some(it.split_once("foo ")?.1)).peekable();
+        assert!(own.peek().is_some(), "{path}: {examples}");
+        for line in own {
+            let line = line.split([')', '|', '>']).next().unwrap().trim();
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert!(format!("foo {line} ").starts_with(&format!("{path} ")), "{line}");
+            let understood = understood(&words);
+            assert!(understood.is_ok(), "{line}: {understood:?}");
+        }
+    }
+}
+
+#[test]
+fn help_is_as_wide_as_the_terminal() {
+    let root = root();
+    for path in visible_commands() {
+        let text = usage::help(command_of(&root, &path), &path, 80);
+        let text = text.split("\nExamples:").next().unwrap();
+        // A name is not broken.
+        let too_long = text.lines().find(|it| it.chars().count() > 80);
+        assert!(too_long.is_none_or(|it| it.starts_with("  foo")), "{too_long:?}");
+    }
+}
+
+#[test]
+fn flags_without_an_effect_are_not_offered() {
+    let root = root();
+    for path in visible_commands() {
+        let text = usage::help(command_of(&root, &path), &path, 100);
+        assert!(!text.contains("compatibility"), "{text}");
+    }
+    assert!(understood(&["up", "--klog", "1", "--legacy", "--webdev-port=1"]).is_ok());
 }
 
 #[test]

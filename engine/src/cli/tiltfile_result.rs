@@ -25,36 +25,35 @@ use crate::report;
 
 /// Evaluate the Tiltfile and print the result as JSON.
 ///
-/// Exit code 0: the Tiltfile evaluated; the result is on stdout.
-/// Exit code 1: something outside the Tiltfile failed.
-/// Exit code 5: the Tiltfile has a problem, which is on stderr.
+/// Exit codes: 0 if the evaluation succeeded, with the result on stdout; 1 if something outside the
+/// Tiltfile failed; 5 if the Tiltfile has an error, which is on stderr.
 ///
-/// With -v, what the Tiltfile prints goes to stderr also when it succeeds.
+/// With -v, stderr shows what the Tiltfile prints even if it succeeds.
 ///
-/// Two environment variables limit what a Tiltfile may use. `ENGINE_MAX_CALL_DEPTH`: how deep calls
-/// may nest (100000). `ENGINE_MAX_HEAP_MB`: how much memory the engine may hold, in megabytes (1024,
-/// or what the machine can spare; 0: no limit).
+/// Two environment variables limit what a Tiltfile may use: ENGINE_MAX_CALL_DEPTH, the depth of
+/// nested calls (default 100000), and ENGINE_MAX_HEAP_MB, the memory in megabytes (default 1024, or
+/// what the machine can spare; 0 for no limit).
 #[derive(Debug, Args)]
 pub(super) struct TiltfileResultFlags {
     /// Path to the Tiltfile
     #[arg(short, long, default_value = "Tiltfile", env = "TILT_TILTFILE", hide_env = true)]
     file: String,
-    /// Kubernetes context to use, instead of the current one of the kubeconfig
+    /// Kubernetes context (default: the current one of your kubeconfig)
     #[arg(long)]
     context: Option<String>,
-    /// Default namespace of the Kubernetes context
+    /// Default namespace for Kubernetes objects
     #[arg(long)]
     namespace: Option<String>,
-    /// Print how long each call of a builtin took, instead of the result
+    /// Print how long each builtin call took instead of the result
     #[arg(short, long)]
     builtin_timings: bool,
-    /// With --builtin-timings, leave out calls that took less, for example 10ms
+    /// With --builtin-timings, leave out calls that took less than this, such as 10ms
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     dur_threshold: GoDuration,
-    /// On failure, print the problems on stdout as JSON
+    /// On failure, print the errors to stdout as JSON
     #[arg(long)]
     json: bool,
-    /// Render charts and overlays anew, even if nothing of them has changed
+    /// Render charts and overlays again, even if they have not changed
     #[arg(long)]
     no_cache: bool,
     /// Arguments for the Tiltfile

@@ -16,30 +16,30 @@ use crate::runtime::Mode;
 /// How images may be updated.
 const UPDATE_MODES: [&str; 4] = ["auto", "image", "container", "exec"];
 
-/// Run the Tiltfile, and keep everything up to date until Ctrl-C.
+/// Run the Tiltfile and keep everything up to date until Ctrl-C.
 ///
-/// Arguments name the resources to run, with all they depend on, unless the Tiltfile reads its
-/// arguments itself; then they go to the Tiltfile. Flags for the Tiltfile follow `--`.
+/// ARGS are the resources to run, along with their dependencies. If the Tiltfile parses its own
+/// arguments (config.parse), they go there instead; put flags for the Tiltfile after --.
 #[derive(Debug, Args)]
 pub(super) struct UpFlags {
     #[command(flatten)]
     start: StartFlags,
-    /// Show the log at once, without the menu
+    /// Stream the log instead of showing the menu
     #[arg(long)]
     stream: bool,
     /// Accepted for compatibility; the log is shown instead
-    #[arg(long)]
+    #[arg(hide = true, long)]
     legacy: bool,
-    /// How images are updated: auto, image, container or exec
+    /// How to update images: auto, image, container or exec
     #[arg(long, default_value = "auto", value_name = "MODE")]
     update_mode: String,
-    /// Open no port forwards
+    /// Do not open port forwards
     #[arg(long)]
     disable_port_forwards: bool,
-    /// Start in the background, and return when the web port answers; `stop` ends it
+    /// Start in the background and return once the web page answers; `stop` stops it
     #[arg(long)]
     detach: bool,
-    /// Print what --detach has started as JSON
+    /// With --detach, print process, address and log file as JSON
     #[arg(long)]
     json: bool,
     /// What --detach starts: leave the terminal

@@ -30,10 +30,10 @@ use crate::runtime::Mode;
 /// How often to poll whether the API server answers.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Run the API server with the objects of files, without a Tiltfile, until Ctrl-C.
+/// Run only the API server, with objects from files, until Ctrl-C.
 #[derive(Debug, Args)]
 pub(super) struct UpdogFlags {
-    /// File, folder, or - for standard input
+    /// File or folder to read; - reads standard input
     #[arg(short, long, value_delimiter = ',', value_name = "FILE")]
     filename: Vec<String>,
     #[command(flatten)]

@@ -254,7 +254,7 @@ fn told_kept(kept: &[Kept], step: &Step) {
     if kept.is_empty() {
         return;
     }
-    step.say("Fields that others changed since the last apply, and that stay as they are (trigger the resource to overwrite them):");
+    step.say("Kept these fields, which others have changed since the last apply (trigger the resource to overwrite them):");
     for it in kept.iter().take(KEPT_SHOWN) {
         step.say(&format!("  → {}", result::kept_text(it)));
     }

@@ -162,7 +162,7 @@ impl LiveUpdate {
                         again.push(at);
                     }
                     Ok(Some(End::Hopeless(reason))) => {
-                        self.log.debug(&format!("Without a helper in the container: {reason}"));
+                        self.log.debug(&format!("Cannot use a helper in the container: {reason}"));
                         hopeless.push(at);
                     }
                     Ok(Some(End::Answered { answer, leaves_runs })) => {
@@ -178,7 +178,7 @@ impl LiveUpdate {
             if let Some(reason) = away {
                 if !std::mem::replace(&mut is_away, true) {
                     self.log.warn(&format!(
-                        "The cluster does not answer, and gets the files as soon as it does: {reason}"
+                        "The cluster does not answer; the files follow as soon as it does: {reason}"
                     ));
                 }
                 tokio::time::sleep(TRY_AGAIN).await;

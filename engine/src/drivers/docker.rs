@@ -112,7 +112,7 @@ impl DockerDriver {
     /// Why there is no engine.
     pub(crate) fn error(&self) -> String {
         let error = self.engine.as_ref().and_then(|it| it.client.as_ref().err());
-        error.map_or_else(|| "Docker cannot be used".to_owned(), ToString::to_string)
+        error.map_or_else(|| "Docker is not available".to_owned(), ToString::to_string)
     }
 
     /// Follows what containers of services do.

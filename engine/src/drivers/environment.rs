@@ -117,7 +117,7 @@ impl Environment {
     pub(crate) fn pin_kubeconfig(&mut self, from: &str, port: u16, log: &LogWriter) {
         if let Err(error) = self.copy_kubeconfig(&to_path(from), port) {
             log.warn(&format!(
-                "Cannot store the kubeconfig for commands, so they get your own: {error}"
+                "Cannot write a kubeconfig for commands, so they use your own: {error}"
             ));
         }
     }

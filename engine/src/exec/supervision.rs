@@ -231,7 +231,7 @@ impl Supervision {
         }
         self.mishap = report.mishap();
         if let Some(mishap) = &self.mishap {
-            self.outlet.log(Level::Error, &format!("{} has to end: {mishap}", self.name));
+            self.outlet.log(Level::Error, &format!("Stopping {}: {mishap}", self.name));
         }
         if matches!(report, GuardReport::Lost(_)) {
             // Where orphans are not adopted, the group is all that can be found.

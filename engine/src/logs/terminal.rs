@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine_api::log::{Filter, Formatter, Lines};
+use engine_api::log::{Filter, Formatter, Lines, Style};
 use tokio::sync::oneshot;
 
 use super::{
@@ -38,6 +38,7 @@ impl TerminalStream {
         store: &LogStore,
         from: Checkpoint,
         filter: Filter,
+        style: Style,
         out: impl Write + Send + 'static,
     ) -> io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
@@ -45,7 +46,7 @@ impl TerminalStream {
         let printer = Terminal {
             store: store.clone(),
             reader: store.reader(from).skipping(filter.resources.iter().cloned(), filter.since),
-            formatter: Formatter::new(!filter.is_one_resource()),
+            formatter: Formatter::new(!filter.is_one_resource(), style),
             lines: Lines::new(filter),
             text: String::new(),
             missing: Missing::default(),
@@ -160,7 +161,7 @@ impl<W: Write> Terminal<W> {
     fn tell_missing(&mut self, missing: Option<u64>) {
         if let Some(missing) = missing {
             self.formatter.finish(&mut self.text);
-            self.text.push_str(&format!("[{missing} older lines are not kept anymore]\n"));
+            self.text.push_str(&format!("[{missing} older lines were dropped]\n"));
         }
     }
 

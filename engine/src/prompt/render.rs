@@ -3,7 +3,7 @@
 use engine_view::reason::{Reason, State};
 use unicode_width::UnicodeWidthStr;
 
-use crate::{runtime::ReasonTable, server::PageAddress};
+use crate::{logs::Checkpoint, runtime::ReasonTable, server::PageAddress};
 
 /// So many reasons are shown below the counts.
 const MAX_REASONS: usize = 5;
@@ -11,11 +11,11 @@ const MAX_REASONS: usize = 5;
 /// What the menu shows.
 #[derive(Clone, Debug, Default)]
 pub struct Menu {
-    /// The first line: where the engine is.
-    pub greeting: String,
-    /// The version.
-    pub version: String,
-    /// What was logged while the engine started; the first two lines may be among it.
+    /// The first lines: the version, and where the page is.
+    pub banner: String,
+    /// Where the log goes on after what the banner says.
+    pub seen: Checkpoint,
+    /// What else there is to know at the start.
     pub notes: String,
     /// The web page, if there is one.
     pub page: Option<PageAddress>,
@@ -25,16 +25,11 @@ impl Menu {
     /// The whole menu; through a link named `tilt`, in the words of Tilt.
     pub(super) fn render(&self, is_colored: bool, is_tilt: bool) -> String {
         let (green, plain) = if is_colored { ("\x1b[32m", "\x1b[0m") } else { ("", "") };
-        let mut out = format!("{green}{}{plain}\n{}\n\n", self.greeting, self.version);
-        let is_known = |it: &str| it.starts_with(&self.greeting) || it.starts_with(&self.version);
-        let notes: Vec<&str> =
-            self.notes.trim_end_matches('\n').lines().filter(|it| !is_known(it)).collect();
-        for note in &notes {
-            out.push_str(note);
-            out.push('\n');
-        }
-        if !notes.is_empty() {
-            out.push('\n');
+        let (first, rest) = self.banner.split_once('\n').unwrap_or((&self.banner, ""));
+        let mut out = format!("{green}{first}{plain}\n{rest}\n");
+        if !self.notes.is_empty() {
+            out.push_str(&self.notes);
+            out.push_str("\n\n");
         }
         if self.page.is_some() {
             out.push_str("(space) to open the browser\n");
@@ -55,9 +50,9 @@ pub(super) fn help(program: &str) -> String {
     format!(
         "Keys\n\
          \x20 space   open the page in a browser\n\
-         \x20 s       show the log, or hide it again\n\
+         \x20 s       show or hide the log\n\
          \x20 ?       show this help\n\
-         \x20 ctrl-c  exit; everything that runs locally is stopped\n\
+         \x20 ctrl-c  exit and stop everything that runs locally\n\
          In another terminal\n\
          \x20 {program} status           all resources, failures first\n\
          \x20 {program} why RESOURCE     why it ran, waits or failed\n\

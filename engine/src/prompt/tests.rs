@@ -7,8 +7,9 @@ use super::*;
 
 fn menu() -> Menu {
     Menu {
-        greeting: "Tilt started on http://localhost:10350/".to_owned(),
-        version: "v0.37.6, built 2026-07-29".to_owned(),
+        banner: "engine 0.1.0 (compatible with Tilt v0.37.6) on http://localhost:10350/\n"
+            .to_owned(),
+        seen: Checkpoint::default(),
         notes: String::new(),
         page: Some(PageAddress::new("localhost", "127.0.0.1:10350".parse().unwrap())),
     }
@@ -17,8 +18,7 @@ fn menu() -> Menu {
 #[test]
 fn the_menu_says_which_keys_there_are() {
     expect![[r#"
-        Tilt started on http://localhost:10350/
-        v0.37.6, built 2026-07-29
+        engine 0.1.0 (compatible with Tilt v0.37.6) on http://localhost:10350/
 
         (space) to open the browser
         (s) to stream logs (--stream=true)
@@ -32,9 +32,8 @@ fn the_menu_says_which_keys_there_are() {
 #[test]
 fn the_menu_shows_what_was_logged_at_first() {
     let menu = Menu {
-        greeting: "Tilt started (without browser UI)".to_owned(),
-        notes: "Tilt started (without browser UI)\nv0.37.6, built 2026-07-29\nbeware\n\n"
-            .to_owned(),
+        banner: "Tilt started (without browser UI)\nv0.37.6, built 2026-07-29\n".to_owned(),
+        notes: "beware".to_owned(),
         page: None,
         ..menu()
     };

@@ -1,5 +1,6 @@
 //! `engine up` as people run it: the real program on real projects, started, used, stopped and killed.
 
+mod called;
 mod checkouts;
 mod commands;
 mod credentials;

@@ -207,7 +207,7 @@ fn of_resource(world: &World, resource: &Resource) -> Reason {
     let name = &*resource.name;
     if resource.is_disabled() {
         let disabled = Reason::new(name, State::Disabled, "disabled");
-        return disabled.way_out(format!("`{PROGRAM} enable {name}` switches it on"));
+        return disabled.way_out(format!("`{PROGRAM} enable {name}` enables it"));
     }
     let (update, runtime) = (resource.update_status(), resource.runtime_status());
     if let Some(current) = &resource.current {
@@ -275,7 +275,7 @@ fn failed_update(resource: &Resource) -> Reason {
         }
     };
     let way_out = format!(
-        "save a file of it, or `{PROGRAM} trigger {name}`, to try again; `{PROGRAM} logs {name}` has the output"
+        "save one of its files or run `{PROGRAM} trigger {name}` to try again; `{PROGRAM} logs {name}` shows the output"
     );
     reason.since(end.map(|it| it.at)).way_out(way_out)
 }
@@ -293,10 +293,10 @@ fn failed_runtime(resource: &Resource) -> Reason {
         };
         let exited = Reason::new(name, State::Failed, headline);
         return with_last_line(exited, &end.last_line).since(Some(end.finished)).way_out(format!(
-            "`{PROGRAM} trigger {name}` starts it again; `{PROGRAM} logs {name}` has the output"
+            "`{PROGRAM} trigger {name}` restarts it; `{PROGRAM} logs {name}` shows the output"
         ));
     }
-    let logs = format!("`{PROGRAM} logs {name}` has the output");
+    let logs = format!("`{PROGRAM} logs {name}` shows the output");
     deployed::failed(resource).way_out(logs)
 }
 
@@ -323,8 +323,8 @@ fn server_not_ready(resource: &Resource, server: &Server) -> Reason {
         says => format!("server is not ready: its {probe} fails: {says}"),
     };
     let before = match resource.last_ready {
-        None => "it has never been ready".to_owned(),
-        Some(at) => format!("it was last ready at {}", crate::time::seconds(at)),
+        None => "never ready so far".to_owned(),
+        Some(at) => format!("last ready at {}", crate::time::seconds(at)),
     };
     Reason::new(name, State::NotReady, headline).detail(before).since(Some(*since))
 }
@@ -336,11 +336,11 @@ fn of_hold(world: &World, resource: &Resource, hold: &Hold) -> Reason {
         Hold::TiltfileReload(_) => ("waiting for the Tiltfile to load".to_owned(), None),
         Hold::WaitingForLocal(other) => (
             format!("waiting for {other}"),
-            Some("allow_parallel=True lets local resources update side by side".to_owned()),
+            Some("allow_parallel=True lets local resources update at the same time".to_owned()),
         ),
         Hold::Unparallelizable => (
-            "waiting for other updates to end".to_owned(),
-            Some("allow_parallel=True lets it update beside others".to_owned()),
+            "waiting for other updates to finish".to_owned(),
+            Some("allow_parallel=True lets it update at the same time as others".to_owned()),
         ),
         Hold::WaitingForUncategorized(other) => (format!("waiting for {other}"), None),
         Hold::BuildingComponent(images) => {
@@ -355,7 +355,7 @@ fn of_hold(world: &World, resource: &Resource, hold: &Hold) -> Reason {
         Hold::WaitingForDeploy => ("waiting for its containers to start".to_owned(), None),
         Hold::RebuildLoop { file, .. } => (
             format!("paused after 10 updates in a row: each one changes {file}"),
-            Some(format!("edit another file or `{PROGRAM} trigger {name}` to resume")),
+            Some(format!("edit another file or run `{PROGRAM} trigger {name}` to resume")),
         ),
     };
     let waits_for = if matches!(hold, Hold::RebuildLoop { .. }) { Vec::new() } else { on };
@@ -367,12 +367,12 @@ fn of_cluster(world: &World, cluster: &str) -> (String, Option<String>) {
     if cluster == names::DOCKER {
         let error = world.docker().error().map(first_line);
         let says = error.map_or(String::new(), |it| format!(": {it}"));
-        let way_out = "start Docker; it is used as soon as it answers";
+        let way_out = "start Docker; the update runs as soon as it answers";
         return (format!("waiting for Docker{says}"), Some(way_out.to_owned()));
     }
     let problem = world.cluster().problem().map(last_line);
     let says = problem.map_or(String::new(), |it| format!(": {it}"));
-    let way_out = "start a cluster; it is used as soon as it answers";
+    let way_out = "start a cluster; the update runs as soon as it answers";
     (format!("waiting for Kubernetes{says}"), Some(way_out.to_owned()))
 }
 

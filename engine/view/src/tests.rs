@@ -531,13 +531,13 @@ fn a_reason_follows_what_it_waits_for_to_the_root_cause() {
     };
     expect![[r#"
         db: Updating: updating: Initial Build
-        api: Waiting: waiting for db: updating: Initial Build (allow_parallel=True lets local resources update side by side)
-        web: Waiting: waiting for db: updating: Initial Build (allow_parallel=True lets local resources update side by side)
+        api: Waiting: waiting for db: updating: Initial Build (allow_parallel=True lets local resources update at the same time)
+        web: Waiting: waiting for db: updating: Initial Build (allow_parallel=True lets local resources update at the same time)
     "#]].assert_eq(&all(&rig));
     rig.end("db", Some("exit 1"));
     expect![[r#"
-        db: Failed: exit 1 (save a file of it, or `engine trigger db`, to try again; `engine logs db` has the output)
-        api: Waiting: waiting for db: exit 1 (save a file of it, or `engine trigger db`, to try again; `engine logs db` has the output)
-        web: Waiting: waiting for api, which waits for db: exit 1 (save a file of it, or `engine trigger db`, to try again; `engine logs db` has the output)
+        db: Failed: exit 1 (save one of its files or run `engine trigger db` to try again; `engine logs db` shows the output)
+        api: Waiting: waiting for db: exit 1 (save one of its files or run `engine trigger db` to try again; `engine logs db` shows the output)
+        web: Waiting: waiting for api, which waits for db: exit 1 (save one of its files or run `engine trigger db` to try again; `engine logs db` shows the output)
     "#]].assert_eq(&all(&rig));
 }

@@ -13,10 +13,32 @@ const PROGRESS_WAIT_MICROS: u64 = 5_000_000;
 /// The maximum number of tracked progresses; beyond it, tracking starts over.
 const MAX_PROGRESSES: usize = 10_000;
 
+/// Whether lines have colors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Text only, as for files and pipes.
+    Plain,
+    /// Each resource in a color of its own, errors in red and warnings in yellow.
+    Colored,
+}
+
+/// The colors of names; red is for errors.
+const NAME_COLORS: [u8; 10] = [36, 35, 34, 32, 33, 96, 95, 94, 92, 93];
+
+impl Style {
+    fn paint(self, color: u8, text: &str, out: &mut String) {
+        match self {
+            Self::Plain => out.push_str(text),
+            Self::Colored => out.extend(["\x1b[", &color.to_string(), "m", text, "\x1b[0m"]),
+        }
+    }
+}
+
 /// Formats lines for a terminal.
 #[derive(Debug)]
 pub struct Formatter {
     prefix: bool,
+    style: Style,
     /// Whether what was written last has no newline.
     open: bool,
     progress: HashMap<(Box<str>, Box<str>), Progress>,
@@ -30,8 +52,8 @@ struct Progress {
 
 impl Formatter {
     /// A formatter with or without the name of the resource in front of each line.
-    pub fn new(prefix: bool) -> Self {
-        Self { prefix, open: false, progress: HashMap::new() }
+    pub fn new(prefix: bool, style: Style) -> Self {
+        Self { prefix, style, open: false, progress: HashMap::new() }
     }
 
     /// Adds lines to the output.
@@ -55,11 +77,11 @@ impl Formatter {
         if !goes_on {
             self.finish(out);
             if self.prefix {
-                push_prefix(&line.span.resource, out);
+                push_prefix(&line.span.resource, self.style, out);
             }
             match line.level {
-                Level::Warn if line.anchor => out.push_str("WARNING: "),
-                Level::Error if line.anchor => out.push_str("ERROR: "),
+                Level::Warn if line.anchor => self.style.paint(33, "WARNING: ", out),
+                Level::Error if line.anchor => self.style.paint(31, "ERROR: ", out),
                 _ => {}
             }
         }
@@ -87,16 +109,18 @@ impl Formatter {
     }
 }
 
-fn push_prefix(resource: &str, out: &mut String) {
+fn push_prefix(resource: &str, style: Style, out: &mut String) {
     if resource.is_empty() || resource == "(Tiltfile)" {
         return;
     }
+    let sum = resource.bytes().fold(0, |sum: usize, it| sum.wrapping_mul(31) + usize::from(it));
+    let color = NAME_COLORS[sum % NAME_COLORS.len()];
     if resource.len() > NAME_WIDTH {
-        out.push_str(&resource[..resource.floor_char_boundary(NAME_WIDTH - 1)]);
-        out.push('…');
+        let start = &resource[..resource.floor_char_boundary(NAME_WIDTH - 1)];
+        style.paint(color, &format!("{start}…"), out);
     } else {
         out.extend(std::iter::repeat_n(' ', NAME_WIDTH - resource.len()));
-        out.push_str(resource);
+        style.paint(color, resource, out);
     }
     out.push_str(" │ ");
 }

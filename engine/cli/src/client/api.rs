@@ -178,7 +178,7 @@ impl ApiClient {
             return Err(Failure::Server(Status::read(answer.status, &answer.body)));
         }
         serde_json::from_slice(&answer.body)
-            .map_err(|it| Failure::Kubectl(format!("the answer of the server is no JSON: {it}")))
+            .map_err(|it| Failure::Kubectl(format!("the answer of the server is not JSON: {it}")))
     }
 
     fn request(

@@ -15,7 +15,7 @@ use rustls::{
 };
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, program};
 
 /// How to reach an API server.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(super) fn find(name: &str) -> Result<Server, Failure> {
             }
         }
     }
-    let missing = || Failure::Command(format!("No tilt apiserver found: {name}"));
+    let missing = || Failure::Command(format!("No {} apiserver found: {name}", program()));
     let context = entry(&configs, "contexts", name).ok_or_else(missing)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let cluster = entry(&configs, "clusters", &text(&context["context"]["cluster"]));
@@ -62,7 +62,7 @@ pub(super) fn find(name: &str) -> Result<Server, Failure> {
 enum ConfigError {
     #[error(transparent)]
     Yaml(#[from] yaml::Error),
-    #[error("it is no configuration of clients")]
+    #[error("not a client configuration")]
     NotAMapping,
 }
 

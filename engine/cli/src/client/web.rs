@@ -10,7 +10,7 @@ use hyper::{Method, Request, header};
 use serde_json::Value;
 
 use super::transport::{Answer, Transport, TransportError};
-use crate::{connect::ConnectFlags, failure::Failure};
+use crate::{connect::ConnectFlags, display_name, failure::Failure};
 
 /// The header that carries the token.
 const TOKEN_HEADER: &str = "x-tilt-token";
@@ -105,7 +105,8 @@ impl WebClient {
         let verb = if method == Method::POST { "Post" } else { "Get" };
         let cause = cause(error, &self.address);
         let quoted = quote(&url);
-        Failure::Plain(format!("Could not connect to Tilt at {url}: {verb} {quoted}: {cause}"))
+        let name = display_name();
+        Failure::Plain(format!("Could not connect to {name} at {url}: {verb} {quoted}: {cause}"))
     }
 
     fn try_send(

@@ -1,6 +1,6 @@
-# Completion of tilt for bash. Load it with: source <(tilt completion bash)
+# Completion of {program} for bash. Load it with: source <({program} completion bash)
 
-__tilt_complete() {
+__{function}_complete() {
     local cur out directive line
     cur="${COMP_WORDS[COMP_CWORD]}"
     local words=("${COMP_WORDS[@]:1:COMP_CWORD}")
@@ -23,4 +23,4 @@ __tilt_complete() {
     fi
 }
 
-complete -F __tilt_complete tilt engine
+complete -F __{function}_complete {program}

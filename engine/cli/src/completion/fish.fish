@@ -1,6 +1,6 @@
-# Completion of tilt for fish. Load it with: tilt completion fish | source
+# Completion of {program} for fish. Load it with: {program} completion fish | source
 
-function __tilt_complete
+function __{function}_complete
     set -l words (commandline -opc)
     set -l last (commandline -ct)
     set -l out ($words[1] __complete $words[2..-1] "$last" 2>/dev/null)
@@ -12,7 +12,5 @@ function __tilt_complete
     end
 end
 
-for program in tilt engine
-    complete -c $program -e
-    complete -c $program -f -a '(__tilt_complete)'
-end
+complete -c '{program}' -e
+complete -c '{program}' -f -a '(__{function}_complete)'

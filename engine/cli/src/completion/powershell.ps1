@@ -1,6 +1,6 @@
-# Completion of tilt for PowerShell. Load it with: tilt completion powershell | Out-String | Invoke-Expression
+# Completion of {program} for PowerShell. Load it with: {program} completion powershell | Out-String | Invoke-Expression
 
-Register-ArgumentCompleter -Native -CommandName 'tilt', 'engine' -ScriptBlock {
+Register-ArgumentCompleter -Native -CommandName '{program}' -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
     $elements = @($commandAst.CommandElements | ForEach-Object { $_.Extent.Text })
     $program = $elements[0]

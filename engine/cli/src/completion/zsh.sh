@@ -1,7 +1,7 @@
-#compdef tilt engine
-# Completion of tilt for zsh. Load it with: source <(tilt completion zsh)
+#compdef {program}
+# Completion of {program} for zsh. Load it with: source <({program} completion zsh)
 
-_tilt() {
+_{function}() {
     local out directive line name about
     local -a candidates
     out="$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)" || return
@@ -21,8 +21,8 @@ _tilt() {
     fi
 }
 
-if [ "$funcstack[1]" = "_tilt" ]; then
-    _tilt
+if [ "$funcstack[1]" = "_{function}" ]; then
+    _{function}
 else
-    compdef _tilt tilt engine
+    compdef _{function} {program}
 fi

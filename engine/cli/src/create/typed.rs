@@ -17,20 +17,20 @@ use crate::{
 
 /// Create a local command.
 ///
-/// COMMAND is a program; for a line of shell, use sh -c LINE.
+/// COMMAND is a program with its arguments, not a shell line; for that, use sh -c LINE.
 #[derive(Debug, Args)]
-#[command(override_usage = "tilt create cmd [flags] NAME COMMAND [ARG...]")]
+#[command(override_usage = "{} [flags] NAME COMMAND [ARG...]")]
 pub(super) struct CmdFlags {
     /// The name of the object, then the command and its arguments
     #[arg(required = true, num_args = 2.., value_name = "NAME COMMAND [ARG]")]
     words: Vec<String>,
-    /// Folder of the command, the current one by default
+    /// Working directory of the command (default: the current one)
     #[arg(short, long, value_name = "DIR", default_value = "", hide_default_value = true)]
     workdir: String,
-    /// Environment variable, as NAME=VALUE
+    /// Environment variable as NAME=VALUE
     #[arg(short, long, value_name = "NAME=VALUE")]
     env: Vec<String>,
-    /// Watches of files that restart the command
+    /// FileWatch objects that restart the command
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     filewatch: Vec<String>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(super) struct CmdFlags {
 
 /// Register an extension.
 #[derive(Debug, Args)]
-#[command(override_usage = "tilt create ext [flags] NAME [-- ARG...]")]
+#[command(override_usage = "{} [flags] NAME [-- ARG...]")]
 pub(super) struct ExtFlags {
     /// The name of the extension
     #[arg(required = true, num_args = 1.., value_name = "NAME")]
@@ -47,38 +47,38 @@ pub(super) struct ExtFlags {
     /// Arguments of the extension, after --
     #[arg(last = true, value_name = "ARGS")]
     args: Vec<String>,
-    /// The repository
+    /// Name of the extension repository
     #[arg(long, value_name = "NAME", default_value = "default")]
     repo: String,
-    /// The path in the repository, the name by default
+    /// Path in the repository (default: the name)
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     path: String,
     #[command(flatten)]
     common: Common,
 }
 
-/// Create a watch of files.
+/// Watch files.
 #[derive(Debug, Args)]
-#[command(override_usage = "tilt create filewatch [flags] NAME PATH...")]
+#[command(override_usage = "{} [flags] NAME PATH...")]
 pub(super) struct FileWatchFlags {
     /// The name of the object, then what to watch
     #[arg(required = true, num_args = 2.., value_name = "NAME PATH")]
     words: Vec<String>,
-    /// Patterns to ignore, as in a .dockerignore
+    /// Patterns to ignore, in .dockerignore syntax
     #[arg(long, value_delimiter = ',', value_name = "PATTERNS")]
     ignore: Vec<String>,
     #[command(flatten)]
     common: Common,
 }
 
-/// Register a repository of extensions.
+/// Register an extension repository.
 #[derive(Debug, Args)]
-#[command(override_usage = "tilt create repo [flags] NAME URL")]
+#[command(override_usage = "{} [flags] NAME URL")]
 pub(super) struct RepoFlags {
     /// The name of the object, then the URL
     #[arg(required = true, num_args = 2.., value_name = "NAME URL")]
     words: Vec<String>,
-    /// The Git reference
+    /// Git branch, tag or commit
     #[arg(long = "ref", value_name = "REF", default_value = "", hide_default_value = true)]
     git_ref: String,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use engine_api::log::{
 };
 use serde::Deserialize;
 
-use crate::Printer;
+use crate::{Printer, log_style};
 
 /// How many segments are looked at together: pieces of a line that are among them make up one line.
 const BATCH: usize = 8192;
@@ -77,7 +77,7 @@ impl<W: Write> Output<W> {
         let format = if json {
             Format::Json(JsonLines::default())
         } else {
-            Format::Text(Formatter::new(!query.filter.is_one_resource()))
+            Format::Text(Formatter::new(!query.filter.is_one_resource(), log_style()))
         };
         let tail = |lines| Tail::new(usize::try_from(lines).unwrap_or(usize::MAX));
         Self {
@@ -117,7 +117,7 @@ impl<W: Write> Output<W> {
 
     /// Says that older lines are not kept anymore.
     pub(super) fn missing(&self, lines: u64) {
-        self.printer.err(&format!("[{lines} older lines are not kept anymore]\n"));
+        self.printer.err(&format!("[{lines} older lines were dropped]\n"));
     }
 
     /// Writes what was taken, but for lines that may not be among the last ones.

@@ -20,6 +20,7 @@ use tokio_tungstenite::tungstenite::{Message, protocol::WebSocketConfig};
 use super::output::{Output, SentSegment, SentSpan};
 use crate::{
     connect::{ConnectFlags, dial},
+    display_name,
     failure::Failure,
 };
 
@@ -105,7 +106,7 @@ impl Instance<'_> {
             None => error.to_string(),
         };
         let get = quote(&url);
-        let context = "fetching websocket token: connecting to Tilt at";
+        let context = format!("fetching websocket token: connecting to {} at", display_name());
         Failure::Command(format!("{context} {url}: Get {get}: {cause}"))
     }
 

@@ -360,8 +360,8 @@ fn loop_warning(files: &[(FilePath, Found)]) -> String {
     let more = (files.len() > NAMED).then(|| "...".to_owned());
     let files: Vec<String> = named.chain(more).collect();
     format!(
-        "Each run of the Tiltfile changes what it reads, and so causes the next one: {}. From now on it pauses between \
-         them.",
+        "Each run of the Tiltfile changes a file that it reads, which triggers the next run: {}. From now on, there \
+         are pauses between them.",
         files.join(", ")
     )
 }

@@ -30,7 +30,7 @@ fn hosts_are_read_as_docker_does() {
 #[test]
 fn hosts_that_make_no_sense_say_why() {
     for (given, want) in [
-        ("ftp://box", "only unix, tcp and ssh are known"),
+        ("ftp://box", "only unix, tcp and ssh are supported"),
         ("tcp://box:port", "it should look like tcp://host:port"),
         ("ssh://me:secret@box", "plain-text password is not supported"),
         ("ssh://-oProxyCommand=x", "hostname is empty or malformed"),

@@ -18,21 +18,22 @@ use tokio::{
 use super::any_key::AnyKey;
 use crate::server::web;
 
-/// Show a snapshot in the browser.
+/// View a snapshot in the browser.
 ///
-/// The snapshot may come from `snapshot create`, from --output-snapshot-on-exit or from Tilt.
+/// FILE is a snapshot from `snapshot create`, from --output-snapshot-on-exit or from Tilt; - reads
+/// standard input.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SnapshotViewFlags {
     /// The file, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     file: String,
-    /// Open no browser
+    /// Print the address without opening a browser
     #[arg(long)]
     no_open: bool,
-    /// Port of the page; 0 for a free one
+    /// Port of the page; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value = "0", value_parser = values::int)]
     port: i64,
-    /// Host of the page; instead of `TILT_HOST`
+    /// Address to listen on. Overrides TILT_HOST
     #[arg(long, value_name = "HOST", default_value_t = connect::default_host())]
     host: String,
 }
@@ -103,7 +104,7 @@ async fn serve(flags: &SnapshotViewFlags, snapshot: Vec<u8>, printer: Printer) -
     let app = web::snapshot_app(&flags.host, snapshot);
     let served = axum::serve(listener, app);
     if !flags.no_open && browser::open(&url).is_err() {
-        printer.err("No browser could be opened; please open the address above.\n");
+        printer.err("Could not open a browser; open the address above.\n");
     }
     tokio::select! {
         result = served => result,

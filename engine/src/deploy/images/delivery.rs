@@ -261,7 +261,7 @@ fn told(imported: Imported, n_nodes: usize) -> String {
     let nodes = if n_nodes == 1 { "1 node".to_owned() } else { format!("{n_nodes} nodes") };
     let Imported { n_layers, n_sent, n_bytes } = imported;
     match n_layers {
-        0 => format!("{nodes} had it already"),
+        0 => format!("{nodes} already had it"),
         _ => format!(
             "Sent {n_sent} of {n_layers} layers to {nodes} ({})",
             super::progress::size(n_bytes)

@@ -251,7 +251,7 @@ mod tests {
         let text = r#"{"version": 2, "records": {}}"#;
         fs::write(&file, text).unwrap();
         let problem = Memory::load(Some(&file)).problem.unwrap();
-        assert!(problem.contains("images.json is of a newer version"), "{problem}");
+        assert!(problem.contains("images.json, which a newer version has written"), "{problem}");
         keep(&file, "a".into(), record(1)).unwrap_err();
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
     }

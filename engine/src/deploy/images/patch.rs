@@ -108,12 +108,14 @@ impl Patch {
         on_event: &mut (dyn FnMut(BuildEvent) + Send),
     ) -> Option<BuiltImage> {
         let (n, base) = (self.files.len(), &self.ancestor.record.tagged);
-        step.say(&format!("Copying {n} changed file(s) over {base}, as nothing else has changed"));
+        step.say(&format!(
+            "Copying {n} changed file(s) over {base}, because nothing else has changed"
+        ));
         let built = images.shared.docker.build_partially(&self.build, &self.files, on_event).await;
         match built {
             Ok(image) => Some(image),
             Err(error) => {
-                step.say(&format!("That did not work ({error}), so all of it is built"));
+                step.say(&format!("That failed ({error}); building the whole image"));
                 None
             }
         }

@@ -75,19 +75,19 @@ fn way_out(error: &KubernetesError, object: &Value) -> Option<String> {
     let cause = if let Some((_, rest)) = text.split_once("exceeded quota: ") {
         let quota = rest.split([',', ' ']).next().unwrap_or_default();
         format!(
-            "The quota {quota} is used up: make room or raise it (kubectl describe quota {quota}{of_namespace})."
+            "Quota {quota} is exhausted: free up resources, or raise it (kubectl describe quota {quota}{of_namespace})."
         )
     } else if text.contains("because it is being terminated") {
         format!(
-            "The namespace is being deleted: remove what holds it (kubectl get namespace {namespace} --output yaml)."
+            "The namespace is being deleted: find out what blocks that (kubectl get namespace {namespace} --output yaml)."
         )
     } else if let Some(name) = missing_namespace(error) {
-        format!("The namespace is not there: make it (kubectl create namespace {name}).")
+        format!("The namespace does not exist: create it (kubectl create namespace {name}).")
     } else if let Some(name) = webhook(&text) {
         let how = if text.contains("failed calling webhook") {
             "does not answer: repair or remove it"
         } else {
-            "refuses this: change the object, or what the webhook allows"
+            "rejects this: change the object, or the rules of the webhook"
         };
         format!(
             "The admission webhook {name} {how} (kubectl get \
@@ -95,14 +95,13 @@ fn way_out(error: &KubernetesError, object: &Value) -> Option<String> {
         )
     } else {
         match error.code()? {
-            403 => {
-                "The cluster does not allow this: change the object, or what is allowed.".to_owned()
-            }
-            429 | 500.. => "The cluster has trouble of its own.".to_owned(),
+            403 => "The cluster does not allow this: change the object, or your permissions."
+                .to_owned(),
+            429 | 500.. => "The cluster itself has a problem.".to_owned(),
             _ => return None,
         }
     };
-    Some(format!("{cause} The update runs again by itself when the cluster accepts it."))
+    Some(format!("{cause} The update runs again automatically when the cluster accepts it."))
 }
 
 /// The webhook that a refusal names.
@@ -131,17 +130,17 @@ mod tests {
             (
                 403,
                 "configmaps \"a\" is forbidden: exceeded quota: few, requested: count/configmaps=1",
-                "The quota few is used up: make room or raise it (kubectl describe quota few --namespace n).",
+                "Quota few is exhausted: free up resources, or raise it (kubectl describe quota few --namespace n).",
             ),
             (
                 403,
                 "configmaps \"a\" is forbidden: unable to create new content in namespace n because it is being terminated",
-                "The namespace is being deleted: remove what holds it (kubectl get namespace n --output yaml).",
+                "The namespace is being deleted: find out what blocks that (kubectl get namespace n --output yaml).",
             ),
             (
                 404,
                 "namespaces \"n\" not found",
-                "The namespace is not there: make it (kubectl create namespace n).",
+                "The namespace does not exist: create it (kubectl create namespace n).",
             ),
             (
                 500,
@@ -151,14 +150,14 @@ mod tests {
             (
                 400,
                 "admission webhook \"w.example.com\" denied the request: no",
-                "The admission webhook w.example.com refuses this: change the object, or what the webhook allows (",
+                "The admission webhook w.example.com rejects this: change the object, or the rules of the webhook (",
             ),
             (403, "User \"me\" cannot create resource", "The cluster does not allow this:"),
-            (503, "the server is currently unable", "The cluster has trouble of its own."),
+            (503, "the server is currently unable", "The cluster itself has a problem."),
         ] {
             let words = way_out(&refused(code, message), &object).unwrap_or_default();
             assert!(words.starts_with(start), "{message}: {words}");
-            assert!(words.ends_with(" runs again by itself when the cluster accepts it."));
+            assert!(words.ends_with(" runs again automatically when the cluster accepts it."));
         }
         let invalid = refused(422, "Deployment.apps \"a\" is invalid");
         assert_eq!(way_out(&invalid, &object), None, "only another object helps");

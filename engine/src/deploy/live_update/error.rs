@@ -12,7 +12,7 @@ const DENIED: [&str; 3] = ["ermission denied", "cannot open", "ead-only"];
 /// Why a container is not updated, in the words that Tilt has for it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum SyncError {
-    #[error("the container does not run")]
+    #[error("the container is not running")]
     NotRunning,
     #[error("the container is gone")]
     Gone,

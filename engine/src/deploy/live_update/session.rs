@@ -51,13 +51,13 @@ pub(super) enum SessionError {
     SharedProcesses,
     #[error("{}", carried::how_to_build(.0))]
     NotCarried(String),
-    #[error("there is no place for a program in the container, as nothing in it can be written")]
+    #[error("no place in the container is writable, so no program can be put there")]
     NoPlace,
     #[error("the helper did not answer in time")]
     Slow,
     #[error("the helper ended: {0}")]
     Ended(String),
-    #[error("the helper cannot be understood: {0}")]
+    #[error("unexpected answer from the helper: {0}")]
     Protocol(#[from] ProtocolError),
 }
 

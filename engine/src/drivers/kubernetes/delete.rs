@@ -129,7 +129,7 @@ impl Work {
                 return Some(Err(error));
             }
             self.log.error(&format!(
-                "Error {}: {error}\nIt is tried again when the cluster answers.",
+                "Error {}: {error}\nTrying again when the cluster answers.",
                 self.reason
             ));
             self.patience.until_usable().await?;

@@ -121,8 +121,9 @@ pub(crate) async fn health(cluster: &Cluster) -> Result<(), KubernetesError> {
 pub(super) fn in_words(error: &KubernetesError) -> String {
     match error {
         KubernetesError::OtherCluster { .. } => format!(
-            "{error}. Nothing is written there; if the cluster was made again, load the Tiltfile again \
-             (`engine trigger \"(Tiltfile)\"`) to use it"
+            "{error}. Nothing is written there; if you have recreated the cluster, reload the Tiltfile to use it \
+             (`{} trigger \"(Tiltfile)\"`)",
+            engine_cli::program()
         ),
         error => error.to_string(),
     }

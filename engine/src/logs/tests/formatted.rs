@@ -1,6 +1,6 @@
 //! How the log looks on a terminal.
 
-use engine_api::log::JsonLines;
+use engine_api::log::{JsonLines, Style};
 use expect_test::{Expect, expect};
 
 use super::*;
@@ -8,7 +8,7 @@ use super::*;
 /// Batches of writes, and what a terminal shows of them; `⏎` ends each batch.
 fn check(filter: Filter, batches: &[&[(&str, &str, Level, &str)]], expected: &Expect) {
     let store = in_memory(1 << 20);
-    let mut formatter = Formatter::new(!filter.is_one_resource());
+    let mut formatter = Formatter::new(!filter.is_one_resource(), Style::Plain);
     let mut lines = Lines::new(filter);
     let mut reader = store.reader(Checkpoint(0));
     let mut out = String::new();
@@ -201,7 +201,7 @@ fn progress_is_shown_less_and_less_often() {
     let mut out = String::new();
     let batch = store.reader(Checkpoint(0)).try_next().unwrap();
     let lines = Lines::new(Filter::default()).next(&batch.segments);
-    Formatter::new(false).write(&lines, &mut out);
+    Formatter::new(false, Style::Plain).write(&lines, &mut out);
     // 5 s have not passed at 5, 10 s not at 16, 20 s not at 36.
     assert_eq!(out.split_whitespace().collect::<Vec<_>>().join(" "), "0 s 6 s 17 s 38 s x");
 }
@@ -253,7 +253,8 @@ fn a_terminal_shows_everything_and_ends_its_last_line() {
     store.writer("", "").info("before");
     let out = Shared::default();
     let terminal =
-        TerminalStream::start(&store, Checkpoint(0), Filter::default(), out.clone()).unwrap();
+        TerminalStream::start(&store, Checkpoint(0), Filter::default(), Style::Plain, out.clone())
+            .unwrap();
     let writer = store.writer("a", "cmd:a");
     for number in 0..1000 {
         writer.info(&number.to_string());

@@ -67,9 +67,9 @@ pub(super) fn v3() -> Value {
 }
 
 const PARAMETERS: [(&str, &str); 3] = [
-    ("dryRun", "All to check everything and store nothing."),
-    ("fieldManager", "Who writes."),
-    ("fieldValidation", "What is done about unknown fields: Ignore, Warn or Strict."),
+    ("dryRun", "All: check everything, but store nothing."),
+    ("fieldManager", "Name to record as the manager of the changed fields."),
+    ("fieldValidation", "How to treat unknown fields: Ignore, Warn or Strict."),
 ];
 
 fn parameters_v2() -> Value {
@@ -151,14 +151,14 @@ impl Dialect {
         let mut properties = json!({
             "apiVersion": {"type": "string", "description": "The version of the API."},
             "kind": {"type": "string", "description": "The kind of the object."},
-            "metadata": self.described("What the object says about itself.", "ObjectMeta"),
+            "metadata": self.described("Metadata of the object.", "ObjectMeta"),
         });
         match (kind.spec(), kind.status()) {
             (Some(spec), Some(status)) => {
                 properties["spec"] = self.described(spec.doc, spec.name);
                 properties["status"] = self.described(status.doc, status.name);
             }
-            _ => properties["data"] = map_of_texts("The texts, by key."),
+            _ => properties["data"] = map_of_texts("Values by key."),
         }
         json!({
             "type": "object",
@@ -177,7 +177,7 @@ impl Dialect {
             "properties": {
                 "apiVersion": {"type": "string", "description": "The version of the API."},
                 "kind": {"type": "string", "description": "The kind of the list."},
-                "metadata": self.described("What the list says about itself.", "ListMeta"),
+                "metadata": self.described("Metadata of the list.", "ListMeta"),
                 "items": {"type": "array", "description": "The objects.", "items": self.reference(kind.name())},
             },
             "x-kubernetes-group-version-kind": [{"group": GROUP, "version": VERSION, "kind": name}],

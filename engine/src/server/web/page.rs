@@ -1,6 +1,6 @@
 //! The page and its files, which are part of the program.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::{
     Router,
@@ -10,14 +10,15 @@ use axum::{
     response::Response,
     routing::any,
 };
+use engine_cli::{display_name, program};
 
 use super::{access, for_nobody_else, json, refused};
 
 /// The page itself.
-const INDEX: &str = include_str!("page/index.html");
+static INDEX: LazyLock<String> = LazyLock::new(|| named(include_str!("page/index.html")));
 
 /// The page of those who may not see it.
-const LOCKED: &str = include_str!("page/locked.html");
+static LOCKED: LazyLock<String> = LazyLock::new(|| named(include_str!("page/locked.html")));
 
 /// What pages load, by name, with the type of each.
 const FILES: [(&str, &str, &str); 13] = [
@@ -43,6 +44,12 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// A page with the name that the program was called by.
+fn named(page: &str) -> String {
+    let escaped = |it: &str| it.replace('&', "&amp;").replace('<', "&lt;");
+    page.replace("{{name}}", &escaped(display_name())).replace("{{program}}", &escaped(program()))
+}
+
 /// Where the files are.
 const FOLDER: &str = "/static/";
 
@@ -53,14 +60,14 @@ pub(super) fn is_file(uri: &Uri) -> bool {
 
 /// The page that says how to get in.
 pub(super) fn locked() -> Response {
-    answer(HTML, LOCKED)
+    answer(HTML, &LOCKED)
 }
 
 /// The file of a path, or the page for every path that is nothing else.
 pub(super) fn of(uri: &Uri) -> Response {
     let path = uri.path();
     let (media_type, text) = match path.strip_prefix(FOLDER) {
-        None => (HTML, INDEX),
+        None => (HTML, INDEX.as_str()),
         Some(name) => match FILES.iter().find(|(it, ..)| *it == name) {
             Some((_, media_type, text)) => (*media_type, *text),
             None => return refused(StatusCode::NOT_FOUND, "404 page not found"),
@@ -118,7 +125,8 @@ mod tests {
         assert_eq!((status, body.as_str()), (StatusCode::OK, r#"{"view":{}}"#));
         assert_eq!(headers[header::CONTENT_TYPE], "application/json");
         let (status, headers, body) = get(&app, "/snapshot/local", "localhost:1").await;
-        assert_eq!((status, body.as_str()), (StatusCode::OK, INDEX));
+        assert_eq!((status, body.as_str()), (StatusCode::OK, INDEX.as_str()));
+        assert!(body.contains("<title>engine</title>") && !body.contains("{{"), "{body}");
         assert!(!headers.contains_key(header::SET_COOKIE));
         assert_eq!(headers[header::CONTENT_SECURITY_POLICY], POLICY);
         let (status, ..) = get(&app, "/api/snapshot/local", "evil.example").await;
@@ -128,7 +136,7 @@ mod tests {
     #[tokio::test]
     async fn everything_that_the_page_loads_exists() {
         let app = snapshot_app("localhost", "{}");
-        let pages = [INDEX, LOCKED];
+        let pages = [INDEX.as_str(), LOCKED.as_str()];
         let all: String = FILES.iter().map(|(.., text)| *text).chain(pages).collect();
         let mut names: Vec<&str> = all.split("/static/").skip(1).collect();
         names.extend(all.split("from \"./").skip(1));

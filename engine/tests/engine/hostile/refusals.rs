@@ -244,7 +244,7 @@ fn whoever_listens_for_other_machines_is_told_what_that_means() {
     {
         instance.until("the Tiltfile is loaded", |it| it.log().contains("Successfully loaded"));
         let log = instance.log();
-        let words = "Other machines can reach this page, as it listens on 0.0.0.0.";
+        let words = "Other machines can reach this page, because it listens on 0.0.0.0.";
         assert_eq!(log.contains(words), expected, "{log}");
         assert!(!log.contains("key="), "{log}");
     }

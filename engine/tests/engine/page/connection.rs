@@ -9,7 +9,7 @@ fn the_page_comes_back_with_the_engine() {
     page.until("document.querySelector('#status').textContent === 'up to date'");
     engine.stop();
     page.until("document.querySelector('#connection').innerText.includes('lost')");
-    page.until("document.title === 'Disconnected ┊ Tilt'");
+    page.until("document.title === 'Disconnected ┊ engine'");
     // What was known can still be read.
     assert_eq!(page.text("#name"), "before");
 

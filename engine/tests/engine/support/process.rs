@@ -114,7 +114,7 @@ impl Drop for Process {
 
 /// The port that the first line of a log names.
 fn port_in(log: &str) -> Option<u16> {
-    let (_, address) = log.split_once("Tilt started on http://")?;
+    let (_, address) = log.split_once(" on http://")?;
     let (address, _) = address.split_once('/')?;
     address.rsplit_once(':')?.1.parse().ok()
 }

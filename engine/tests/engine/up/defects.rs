@@ -82,7 +82,8 @@ fn read(mut from: File) -> JoinHandle<String> {
 }
 
 fn check_words(printed: &str) {
-    let sentence = "Error: the engine has ended because of a defect in its loop, which panicked at engine/tests/engine/up/defects.rs:";
+    let sentence =
+        "Error: internal error: the main loop panicked at engine/tests/engine/up/defects.rs:";
     assert!(printed.contains(sentence), "{printed}");
     assert!(printed.contains(": injected"), "{printed}");
 }

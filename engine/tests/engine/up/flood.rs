@@ -12,7 +12,7 @@ use crate::support::{Project, TIMEOUT, until};
 const FLOOD: Duration = Duration::from_secs(4);
 
 /// What clients are told when the log was full.
-const IS_MISSING: &str = "older lines are not kept anymore";
+const IS_MISSING: &str = "older lines were dropped";
 
 /// Who saves again and again within milliseconds of an update is taken for a part of it.
 const PAUSE: Duration = Duration::from_millis(200);

@@ -148,8 +148,8 @@ fn damage_does_not_hide_the_rest_of_the_audit_log() {
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(shown.contains("patch Secret/a") && shown.contains("delete Secret/bä"), "{shown}");
     let path = kept.join("audit.jsonl");
-    let said = |why: &str| format!("1 line is left out of {}: {why}\n", path.display());
-    let want = said("damaged") + &said("of a newer version of the engine");
+    let said = |why: &str| format!("Skipped 1 line of {}: {why}\n", path.display());
+    let want = said("damaged") + &said("from a newer version");
     assert_eq!(stderr(&output), want);
 }
 

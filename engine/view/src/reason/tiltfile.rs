@@ -47,9 +47,9 @@ fn of_report(name: &str, run: &Run, report: &Report) -> Reason {
 
 fn load_again(name: &str) -> &'static str {
     if name == MAIN {
-        "fix the Tiltfile; it loads again when you save it"
+        "fix the Tiltfile; saving it loads it again"
     } else {
-        "fix the extension; it loads again when you save it"
+        "fix the extension; saving it loads it again"
     }
 }
 

@@ -135,7 +135,7 @@ fn a_tiltfile_that_changes_what_it_reads_pauses_more_and_more() {
     let from = out.find("/a /b").expect("it is there");
     expect![[r#"
         /a /b /c /d /e /f
-          Warn [(Tiltfile)] Each run of the Tiltfile changes what it reads, and so causes the next one: /a, /b, /c, /d, /e, .... From now on it pauses between them.
+          Warn [(Tiltfile)] Each run of the Tiltfile changes a file that it reads, which triggers the next run: /a, /b, /c, /d, /e, .... From now on, there are pauses between them.
           publish FileWatch configs:(Tiltfile)
         > +999
         > +1

@@ -39,7 +39,7 @@ function refused(why) {
 
 function lost() {
   tell("The connection to the engine is lost; trying again …");
-  document.title = "Disconnected ┊ Tilt";
+  document.title = `Disconnected ┊ ${$("brand").textContent}`;
 }
 
 function tell(text) {

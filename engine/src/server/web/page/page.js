@@ -70,7 +70,7 @@ function showCounts() {
   const mark = found.error ? `✖ ${found.error}` : `${healthy === total ? "✔" : "…"} ${healthy}/${total}`;
   // Nothing is known yet.
   if (!state.resources.size) return;
-  document.title = `${isReadOnly ? "Snapshot: " : ""}${mark} ┊ Tilt`;
+  document.title = `${isReadOnly ? "Snapshot: " : ""}${mark} ┊ ${$("brand").textContent}`;
   const color = found.error ? "c02b2b" : healthy === total ? "13794a" : "8a929e";
   const icon = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'><circle cx='4' cy='4' r='4' fill='%23${color}'/></svg>`;
   setAttribute($("icon"), "href", `data:image/svg+xml,${icon}`);
@@ -275,7 +275,7 @@ $("problem").lastChild.addEventListener("click", () => select(state.problem()?.r
 $("help-open").addEventListener("click", () => $("help").showModal());
 $("save").addEventListener("click", () => {
   const now = new Date().toISOString().slice(0, 19).replace("T", "_").replaceAll(":", "");
-  $("save").download = `tilt-snapshot_${now}.json`;
+  $("save").download = `${$("brand").textContent.toLowerCase()}-snapshot_${now}.json`;
 });
 window.addEventListener("popstate", fromLocation);
 

@@ -149,7 +149,7 @@ fn an_api_server_that_is_away_is_told_and_gets_everything_when_it_is_back() {
         let log = instance.log()[before..].to_owned();
         assert!(log.contains("ERROR: Cluster status error: "), "{log}");
         instance.until("it is told that the file waits too", |it| {
-            it.log()[before..].contains("The cluster does not answer, and gets the files as soon")
+            it.log()[before..].contains("The cluster does not answer; the files follow as soon")
         });
         thread::sleep(outage());
         world.way.open();

@@ -99,7 +99,7 @@ fn a_cluster_that_was_made_again_gets_nothing_until_the_tiltfile_is_loaded_again
         instance.trigger("uncategorized");
         instance.write("n", &n.to_string());
         let way_out = "engine trigger \"(Tiltfile)\"";
-        let words = ["waits for a cluster", "another cluster answers", way_out];
+        let words = ["waiting for Kubernetes", "another cluster answers", way_out];
         until_shown(&mut instance, "uncategorized", &words);
         until_shown(&mut instance, "custom", &words);
         let written = names();

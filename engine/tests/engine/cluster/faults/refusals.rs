@@ -15,7 +15,7 @@ use crate::{
 };
 
 const TILTFILE: &str = "k8s_yaml('objects.yaml')\n";
-const AGAIN: &str = "The update runs again by itself when the cluster accepts it";
+const AGAIN: &str = "The update runs again automatically when the cluster accepts it";
 
 fn objects(n: u64) -> String {
     config_map("a", &n.to_string())
@@ -47,7 +47,7 @@ fn a_quota_that_is_used_up_is_named_and_more_is_applied_when_there_is_room() {
         let yaml = objects(n) + &config_map(&more, "one");
         instance.write("objects.yaml", &project.text(&yaml));
         let way_out = project.text("kubectl describe quota few --namespace NAMESPACE");
-        let words = ["exceeded quota: few", "The quota few is used up", &way_out, AGAIN];
+        let words = ["exceeded quota: few", "Quota few is exhausted", &way_out, AGAIN];
         until_shown(&mut instance, "uncategorized", &words);
         // What is saved meanwhile is what counts.
         instance.write("objects.yaml", &project.text(&yaml.replace("one", "two")));
@@ -157,7 +157,7 @@ fn a_webhook_that_refuses_is_named_and_what_it_refused_is_applied_after() {
     let webhook = Webhook::refusing("not today");
     let words = [
         "admission webhook \"refusing.example.com\" denied the request: not today",
-        "The admission webhook refusing.example.com refuses this: change the object",
+        "The admission webhook refusing.example.com rejects this: change the object",
     ];
     in_the_way("webhook refusing", &webhook.client_config(), &words);
 }
