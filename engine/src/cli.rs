@@ -343,13 +343,18 @@ fn version(json: bool, printer: Printer) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The version of this program, and of the Tilt that it is compatible with.
+/// The name and the version of this program; Tilt does not say its name.
 fn version_text() -> String {
+    if is_tilt() { own_version() } else { format!("{} {}", program(), own_version()) }
+}
+
+/// The version of this program, and of the Tilt that it is compatible with.
+fn own_version() -> String {
     if is_tilt() {
         return tilt_version();
     }
     let (version, tilt) = (env!("CARGO_PKG_VERSION"), builtins::COMPATIBLE_VERSION);
-    format!("{} {version} (compatible with Tilt v{tilt})", program())
+    format!("{version} (compatible with Tilt v{tilt})")
 }
 
 /// The version as Tilt words it.

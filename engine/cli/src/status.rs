@@ -49,7 +49,7 @@ pub struct StatusFlags {
 pub fn run(flags: &StatusFlags, printer: Printer) -> Result<ExitCode, Failure> {
     let Some(reasons) = WebClient::new(&flags.connect)?.read("reasons")? else {
         let address = flags.connect.address();
-        let start = format!("`{} up` starts an engine here", program());
+        let start = format!("`{} up` starts an instance here", program());
         printer.err(&format!("Error: nothing is running on {address}; {start}\n"));
         return Ok(ExitCode::from(NOT_RUNNING));
     };

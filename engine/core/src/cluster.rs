@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What to do without a kubeconfig.
-const KUBECONFIG_WAY_OUT: &str = "Start a cluster (for example with `kind create cluster`); its kubeconfig is used as soon as it is there.";
+const KUBECONFIG_WAY_OUT: &str = "Start a cluster (for example with `kind create cluster`); its kubeconfig is picked up automatically.";
 
 /// What is known of the cluster.
 #[derive(Clone, Debug, Default)]

@@ -45,7 +45,7 @@ pub fn path() -> io::Result<PathBuf> {
     let home = home_dir(env::var_os("HOME").map(PathBuf::from)).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::NotFound,
-            "there is no home directory to keep files in; set HOME or TILT_DEV_DIR",
+            "no home directory to keep files in; set HOME or TILT_DEV_DIR",
         )
     })?;
     let old = home.join(".windmill");
@@ -131,14 +131,14 @@ pub fn explained(verb: &str, path: &Path, error: &io::Error) -> io::Error {
 pub fn way_out(verb: &str, path: &Path, error: &io::Error, variable: &str) -> io::Error {
     let advice = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            format!("free some space there, or let {variable} name another place")
+            format!("free up space there, or set {variable} to another directory")
         }
         io::ErrorKind::IsADirectory
         | io::ErrorKind::NotADirectory
         | io::ErrorKind::AlreadyExists => {
-            format!("move away what is in its place, or let {variable} name another place")
+            format!("rename what is in its place, or set {variable} to another directory")
         }
-        _ => format!("make it writable for you, or let {variable} name another place"),
+        _ => format!("make it writable, or set {variable} to another directory"),
     };
     let text = format!("cannot {verb} {}: {error}; {advice}", path.display());
     io::Error::new(error.kind(), text)
@@ -169,8 +169,8 @@ mod tests {
             assert!(error.starts_with("cannot write /d/token: "), "{error}");
             assert!(error.contains(want), "{error}");
         };
-        check(io::ErrorKind::StorageFull, "; free some space there, or let TILT_DEV_DIR");
-        check(io::ErrorKind::ReadOnlyFilesystem, "; make it writable for you, or let TILT_DEV_DIR");
-        check(io::ErrorKind::IsADirectory, "; move away what is in its place");
+        check(io::ErrorKind::StorageFull, "; free up space there, or set TILT_DEV_DIR");
+        check(io::ErrorKind::ReadOnlyFilesystem, "; make it writable, or set TILT_DEV_DIR");
+        check(io::ErrorKind::IsADirectory, "; rename what is in its place");
     }
 }

@@ -119,10 +119,10 @@ impl Cluster {
                     return Err(KubernetesError::Request(words));
                 }
                 Some(ContainerState::Waiting { reason }) => reason.clone(),
-                Some(ContainerState::Unknown) | None => "it was not started yet".to_owned(),
+                Some(ContainerState::Unknown) | None => "it has not started yet".to_owned(),
             };
             if Instant::now() >= end {
-                let words = format!("container {} does not run: {why}", at.container);
+                let words = format!("container {} is not running: {why}", at.container);
                 return Err(KubernetesError::Request(words));
             }
             sleep(Duration::from_millis(100)).await;

@@ -205,7 +205,7 @@ fn exit_code(status: &Bytes) -> Result<i32, KubernetesError> {
         let causes = status.details.and_then(|it| it.causes).into_iter().flatten();
         let mut codes = causes.filter(|it| it.reason.as_deref() == Some("ExitCode"));
         let code = codes.next().and_then(|it| it.message?.parse().ok());
-        return code.ok_or_else(|| failed("the exit code is not known"));
+        return code.ok_or_else(|| failed("the exit code is unknown"));
     }
     let message = status.message.filter(|it| !it.is_empty());
     Err(KubernetesError::Request(message.unwrap_or_else(|| "unknown server failure".to_owned())))

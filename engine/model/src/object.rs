@@ -41,11 +41,11 @@ macro_rules! kinds {
 kinds! {
     "A cluster or a Docker daemon."
     Cluster "Cluster" "cluster" "clusters" [];
-    "An image built by a command."
+    "An image that a command builds."
     CmdImage "CmdImage" "cmdimage" "cmdimages" [];
     "A local process."
     Cmd "Cmd" "cmd" "cmds" [];
-    "A map of texts."
+    "Key-value pairs."
     ConfigMap "ConfigMap" "configmap" "configmaps" ["cm"];
     "The log of a Compose service."
     DockerComposeLogStream "DockerComposeLogStream" "dockercomposelogstream" "dockercomposelogstreams" ["dclog", "dcls"];
@@ -53,35 +53,35 @@ kinds! {
     DockerComposeService "DockerComposeService" "dockercomposeservice" "dockercomposeservices" ["dc"];
     "An image built from a Dockerfile."
     DockerImage "DockerImage" "dockerimage" "dockerimages" [];
-    "A place where extensions are found."
+    "A repository of extensions."
     ExtensionRepo "ExtensionRepo" "extensionrepo" "extensionrepos" ["repo", "extrepo"];
-    "A Tiltfile of a repository of extensions."
+    "An extension that runs as a Tiltfile of its own."
     Extension "Extension" "extension" "extensions" ["ext"];
-    "Watched files."
+    "Files to watch."
     FileWatch "FileWatch" "filewatch" "filewatches" ["fw"];
-    "The name under which an image was built."
+    "The name that an image was built with."
     ImageMap "ImageMap" "imagemap" "imagemaps" ["im"];
-    "Objects that are applied to a cluster."
+    "Objects to apply to a cluster."
     KubernetesApply "KubernetesApply" "kubernetesapply" "kubernetesapplys" ["ka", "kapp"];
-    "Pods that are looked for in a cluster."
+    "Pods to find in a cluster."
     KubernetesDiscovery "KubernetesDiscovery" "kubernetesdiscovery" "kubernetesdiscoveries" ["kd", "kdisco"];
-    "Files that are copied into running containers."
+    "Files to copy into running containers."
     LiveUpdate "LiveUpdate" "liveupdate" "liveupdates" [];
     "The log of a pod."
     PodLogStream "PodLogStream" "podlogstream" "podlogstreams" ["pls"];
-    "Ports of a pod that are reachable here."
+    "Ports of a pod that are forwarded to this machine."
     PortForward "PortForward" "portforward" "portforwards" ["pf"];
-    "One run of the engine, as scripts see it."
+    "The state of a run, for scripts."
     Session "Session" "session" "sessions" [];
-    "A Tiltfile that is loaded."
+    "A Tiltfile to load."
     Tiltfile "Tiltfile" "tiltfile" "tiltfiles" [];
     "A button with two states."
     ToggleButton "ToggleButton" "togglebutton" "togglebuttons" [];
     "A button."
     UiButton "UIButton" "uibutton" "uibuttons" [];
-    "A resource, as people see it."
+    "A resource, as the web page shows it."
     UiResource "UIResource" "uiresource" "uiresources" [];
-    "One run of the engine, as people see it."
+    "The state of a run, as the web page shows it."
     UiSession "UISession" "uisession" "uisessions" [];
 }
 

@@ -9,10 +9,11 @@ use std::{
 };
 
 use clap::Args;
-use engine_cli::{Printer, display_name};
+use engine_cli::{Printer, display_name, is_tilt};
 use serde_json::{Map, Value};
 
-use super::version_text;
+use super::own_version;
+use crate::drivers::kubernetes::KubeconfigPlaces;
 
 /// The time limit for all probes together.
 const BUDGET: Duration = Duration::from_secs(5);
@@ -51,7 +52,7 @@ enum ProbeError {
 
 pub(super) fn run(flags: &DoctorFlags, printer: Printer) {
     let deadline = Instant::now() + BUDGET;
-    let version = version_text();
+    let version = own_version();
     let system = format!("{}-{}", env::consts::OS, go_arch());
     let sections = [("Docker", docker(deadline)), ("Kubernetes", kubernetes(flags, deadline))];
     if flags.json {
@@ -119,6 +120,13 @@ fn docker(deadline: Instant) -> Vec<Field> {
 }
 
 fn kubernetes(flags: &DoctorFlags, deadline: Instant) -> Vec<Field> {
+    let variable = |name: &str| env::var(name).ok();
+    let home = variable("HOME").unwrap_or_default();
+    let places = KubeconfigPlaces::new(variable("KUBECONFIG").as_deref(), &home);
+    if !places.has_any() && !is_tilt() {
+        // kubectl would answer each question with an error of its own.
+        return vec![("Config", Ok(places.to_string()))];
+    }
     let context = flags.context.as_ref().map(|it| format!("--context={it}"));
     let with = |args: &[&str]| {
         let mut all: Vec<&str> = args.to_vec();

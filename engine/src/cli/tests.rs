@@ -126,7 +126,43 @@ fn the_short_form_of_debug_never_detaches() {
 fn help_is_laid_out_as_people_know_it() {
     let root = root();
     let text = usage::help(command(&root, &["trigger".to_owned()]), "foo trigger", 60);
-    expect![].assert_eq(&text);
+    expect![[r#"
+        Update a resource now.
+
+        A manual resource with pending changes applies those; any
+        other resource is rebuilt completely. The command returns at
+        once, unless --wait is given.
+
+        Usage:
+          foo trigger RESOURCE [flags]
+
+        Examples:
+          # Update a resource
+          foo trigger web
+
+          # Wait until it has ended, and print its log
+          foo trigger e2e --wait --timeout 5m
+
+        Flags:
+          -h, --help               help for trigger
+              --host string        Host of the instance. Overrides
+                                   TILT_HOST (default "localhost")
+              --json               Print the result as JSON instead
+                                   of the log
+              --port int           Port of the instance. Overrides
+                                   TILT_PORT (default 10350)
+              --timeout duration   How long --wait waits, such as
+                                   5m; 0 waits forever
+              --wait               Wait for the update and print its
+                                   log; exit code 1 if it failed
+              --with-deps          First update its dependencies
+                                   that have not succeeded yet
+
+        Global Flags:
+          -d, --debug     Show debug log lines
+          -v, --verbose   Show verbose log lines
+    "#]]
+    .assert_eq(&text);
     let text = usage::text(command(&root, &["logs".to_owned()]), "foo logs", 100);
     let source =
         "--source string   Only lines from this source: all, build or runtime (default \"all\")\n";

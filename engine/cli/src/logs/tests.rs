@@ -169,7 +169,7 @@ async fn an_instance_that_is_not_there_or_does_not_answer_is_named() {
     assert_eq!(
         result.unwrap_err().to_string(),
         format!(
-            "Error: fetching websocket token: connecting to Tilt at {url}: Get \"{url}\": \
+            "Error: fetching websocket token: connecting to engine at {url}: Get \"{url}\": \
              dial tcp 127.0.0.1:{port}: connect: connection refused"
         )
     );

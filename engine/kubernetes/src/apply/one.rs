@@ -117,7 +117,7 @@ impl Upsert<'_> {
             "Resource {name} is currently being deleted. Waiting 1m for deletion before retrying..."
         ));
         for reason in what_holds(&object) {
-            (self.say)(&format!("What holds it: {reason}"));
+            (self.say)(&format!("Blocked by: {reason}"));
         }
         let patience = Duration::from_mins(1);
         let gone = self.cluster.wait_until_gone(&self.wanted.path(), name, patience).await;

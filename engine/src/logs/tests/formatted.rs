@@ -207,6 +207,20 @@ fn progress_is_shown_less_and_less_often() {
 }
 
 #[test]
+fn names_errors_and_warnings_have_colors_on_a_terminal() {
+    let store = in_memory(1 << 20);
+    for (resource, level) in [("api", Level::Error), ("web", Level::Warn), ("web", Level::Info)] {
+        store.writer(resource, "").write(level, "text\n");
+    }
+    store.writer("a-very-long-name", "").write(Level::Info, "text\n");
+    let mut out = String::new();
+    let batch = store.reader(Checkpoint(0)).try_next().unwrap();
+    let lines = Lines::new(Filter::default()).next(&batch.segments);
+    Formatter::new(true, Style::Colored).write(&lines, &mut out);
+    expect![].assert_eq(&out.replace('\x1b', "^"));
+}
+
+#[test]
 fn json_has_all_that_is_known_of_a_line() {
     let store = in_memory(1 << 20);
     let build = store.writer("a", "build:1");

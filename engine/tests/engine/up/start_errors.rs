@@ -61,7 +61,7 @@ fn a_full_disk_is_said_with_the_file_and_the_way_out_and_nothing_half_written_st
     let said = stderr(&output);
     assert!(said.starts_with(&want), "{said}");
     assert!(
-        said.contains("; free some space there, or let TILT_DEV_DIR name another place\n"),
+        said.contains("; free up space there, or set TILT_DEV_DIR to another directory\n"),
         "{said}"
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout), "", "something is left");
@@ -78,7 +78,7 @@ fn a_read_only_home_is_said_with_the_file_and_the_way_out() {
         said.starts_with(&format!("Error: cannot make {}: Read-only", folder.display())),
         "{said}"
     );
-    assert!(said.contains("let TILT_DEV_DIR name another place"), "{said}");
+    assert!(said.contains("set TILT_DEV_DIR to another directory"), "{said}");
 
     // The way out is one.
     let elsewhere = format!("{read_only}; export TILT_DEV_DIR={}", project.path("kept").display());
@@ -107,7 +107,7 @@ fn without_a_home_nothing_is_written_into_the_project() {
     let output = in_own_mounts(&project, known).expect("it went well before");
     let said = stderr(&output);
     assert!(
-        said.contains("there is no home directory to keep files in; set HOME or TILT_DEV_DIR"),
+        said.contains("no home directory to keep files in; set HOME or TILT_DEV_DIR"),
         "{said}"
     );
     assert_eq!(output.status.code(), Some(1));
@@ -131,7 +131,7 @@ fn a_spoiled_token_is_made_anew() {
     fs::create_dir(&token).unwrap();
     let said = stderr(&project.engine(&["ci"]));
     assert!(said.contains(&format!("cannot write {}: ", token.display())), "{said}");
-    assert!(said.contains("move away what is in its place"), "{said}");
+    assert!(said.contains("rename what is in its place"), "{said}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ async fn an_object_that_does_not_go_away_ends_with_the_time_of_the_object() {
         ground.said(),
         [
             "Resource held is currently being deleted. Waiting 1m for deletion before retrying...",
-            "What holds it: finalizer example.com/held",
+            "Blocked by: finalizer example.com/held",
         ]
     );
     ground.kubectl(&[
