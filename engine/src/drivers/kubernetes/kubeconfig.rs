@@ -50,7 +50,7 @@ impl KubeconfigPlaces {
 
 impl fmt::Display for KubeconfigPlaces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let why = if self.is_default { "KUBECONFIG is not set" } else { "as KUBECONFIG says" };
+        let why = if self.is_default { "KUBECONFIG is not set" } else { "set by KUBECONFIG" };
         let paths: Vec<&str> = self.files.iter().map(|it| it.0.as_str()).collect();
         write!(f, "no kubeconfig: looked at {} ({why})", paths.join(", "))
     }
@@ -74,7 +74,7 @@ mod tests {
         let [a, b] = ["a", "b"].map(|it| dir.path().join(it).display().to_string());
         fs::write(&a, "").expect("it is written");
         let places = KubeconfigPlaces::new(Some(&format!("{a}:{b}")), "");
-        let words = format!("no kubeconfig: looked at {a}, {b} (as KUBECONFIG says)");
+        let words = format!("no kubeconfig: looked at {a}, {b} (set by KUBECONFIG)");
         assert_eq!(places.to_string(), words);
         fs::write(&b, "x").expect("it is written");
         assert_eq!(places.changed(Duration::from_millis(1)).await, b);

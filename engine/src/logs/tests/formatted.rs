@@ -217,7 +217,13 @@ fn names_errors_and_warnings_have_colors_on_a_terminal() {
     let batch = store.reader(Checkpoint(0)).try_next().unwrap();
     let lines = Lines::new(Filter::default()).next(&batch.segments);
     Formatter::new(true, Style::Colored).write(&lines, &mut out);
-    expect![].assert_eq(&out.replace('\x1b', "^"));
+    expect![[r#"
+                  ^[33mapi^[0m │ ^[31mERROR: ^[0mtext
+                  ^[92mweb^[0m │ ^[33mWARNING: ^[0mtext
+                  ^[92mweb^[0m │ text
+        ^[93ma-very-long-…^[0m │ text
+    "#]]
+    .assert_eq(&out.replace('\x1b', "^"));
 }
 
 #[test]
