@@ -3,7 +3,8 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{
-    ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ContextKind,
+    ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    error::{ContextKind, ContextValue},
 };
 use engine_cli::{
     FAILURE, Failure, Printer, api_resources, apply, args,
@@ -311,7 +312,8 @@ fn dispatch(command: Command, root: &clap::Command, global: &Global, printer: Pr
         Command::Docs(flags) => docs::run(&flags, printer),
         Command::Doctor(flags) => done(|| doctor::run(&flags, printer)),
         Command::Version(flags) => return version(flags.json, printer),
-        Command::Help | Command::VerifyInstall => Ok(()),
+        Command::VerifyInstall => done(|| verify_install(printer)),
+        Command::Help => Ok(()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -328,6 +330,13 @@ fn finished(result: Result<ExitCode, Failure>, printer: Printer) -> ExitCode {
 fn done(work: impl FnOnce()) -> Result<(), Failure> {
     work();
     Ok(())
+}
+
+/// That it gets here is all there is to verify. Tilt says nothing.
+fn verify_install(printer: Printer) {
+    if !is_tilt() {
+        printer.out(&format!("{} {} runs.\n", program(), env!("CARGO_PKG_VERSION")));
+    }
 }
 
 fn version(json: bool, printer: Printer) -> ExitCode {
@@ -394,11 +403,27 @@ fn value_error(command: &clap::Command, error: &clap::Error) -> LineError {
     let flag = text(ContextKind::InvalidArg);
     let name = flag.trim_start_matches("--").split([' ', '=', '[']).next().unwrap_or_default();
     let cause = std::error::Error::source(error).map(ToString::to_string);
+    let valid = match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(all)) => either(all),
+        _ => String::new(),
+    };
     match (command.get_arguments().find(|it| it.get_long() == Some(name)), cause) {
         (Some(arg), Some(cause)) => {
             LineError::invalid_value(arg, text(ContextKind::InvalidValue), cause)
         }
+        (Some(arg), None) if !valid.is_empty() => {
+            LineError::invalid_value(arg, text(ContextKind::InvalidValue), valid)
+        }
         _ => LineError::Clap(error.kind()),
+    }
+}
+
+/// Values as people list them: `text, dot or json`.
+fn either(values: &[String]) -> String {
+    match values {
+        [] => String::new(),
+        [value] => value.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
 
@@ -416,8 +441,11 @@ fn full_name(path: &[String]) -> String {
     [&[program().to_owned()], path].concat().join(" ")
 }
 
-/// Errors go to both streams, as scripts look for them in either.
+/// Tilt's errors go to both streams, as scripts look for them in either.
 fn report_usage(root: &clap::Command, error: &UsageError, printer: Printer) -> ExitCode {
+    if !is_tilt() {
+        return Failure::Command(command_line::own_words(root, error, program())).report(printer);
+    }
     if matches!(error.error, LineError::UnknownCommand { .. }) {
         let program = program();
         printer.err(&format!("Error: {error}\nRun '{program} --help' for usage.\n"));

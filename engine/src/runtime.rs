@@ -406,14 +406,15 @@ impl Runtime {
     fn publish_resources(&mut self) {
         let now = clock::now();
         let dirty = self.publisher.take_dirty();
-        for name in &dirty {
-            self.publisher.publish_resource(&self.world, name, now);
-        }
-        self.publisher.publish_queue(&self.world);
+        // Who sees an object asks for its reason next, so reasons come first.
         let (scrubber, program) = (self.drivers.logs.scrubber(), engine_cli::program());
         let present = |it: Reason| it.presented(program, |it| scrubber.scrub(it).into_owned());
         let reasons = dirty.iter().map(|it| (it.to_string(), reason(&self.world, it).map(present)));
         self.reasons.publish(reasons);
+        for name in &dirty {
+            self.publisher.publish_resource(&self.world, name, now);
+        }
+        self.publisher.publish_queue(&self.world);
     }
 
     fn publish_session(&mut self, verdict: Option<&str>) {

@@ -11,9 +11,12 @@ use engine_formats::golang::{
     quote::quote,
 };
 
-use super::program;
+use super::{is_tilt, program};
 
+mod own_words;
 mod suggest;
+
+pub use own_words::own_words;
 
 /// The hidden command that prints completion candidates with descriptions.
 pub const COMPLETE: &str = "__complete";
@@ -367,7 +370,13 @@ fn finish(found: &Found<'_>, flags: Flags<'_>) -> Result<Line, LineError> {
         return Ok(Line::Version);
     }
     if found.command.is_subcommand_required_set() {
-        return Ok(Line::Help(found.path.clone()));
+        return match flags.words.first().filter(|_| !found.path.is_empty() && !is_tilt()) {
+            Some(word) => {
+                let (word, suggestions) = (word.clone(), String::new());
+                Err(LineError::UnknownCommand { word, suggestions })
+            }
+            None => Ok(Line::Help(found.path.clone())),
+        };
     }
     check_words(found, &flags.words)?;
     Ok(Line::Run(for_clap(found, flags)))

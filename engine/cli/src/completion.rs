@@ -105,7 +105,7 @@ struct Line<'a> {
     words: Vec<&'a str>,
     /// The flag whose value comes next.
     open: Option<&'a Arg>,
-    port: i64,
+    port: Option<i64>,
 }
 
 impl<'a> Line<'a> {
@@ -116,7 +116,7 @@ impl<'a> Line<'a> {
             path: Vec::new(),
             words: Vec::new(),
             open: None,
-            port: connect::default_port(),
+            port: None,
         };
         for word in before {
             line.read(word);
@@ -155,7 +155,7 @@ impl<'a> Line<'a> {
 
     fn value(&mut self, flag: &Arg, value: &str) {
         if flag.get_long() == Some("port") {
-            self.port = value.parse().unwrap_or(self.port);
+            self.port = value.parse().ok().or(self.port);
         }
     }
 
@@ -186,10 +186,10 @@ impl<'a> Line<'a> {
     }
 
     fn values(&self, flag: &Arg) -> (Vec<String>, u8) {
-        let fixed = flag.get_possible_values();
-        if !fixed.is_empty() {
-            let all = fixed.iter().map(|it| described(it.get_name(), it.get_help()));
-            return (all.collect(), NO_FILES);
+        let valid = flag.get_possible_values();
+        if !valid.is_empty() {
+            let words = valid.iter().map(|it| described(it.get_name(), it.get_help()));
+            return (words.collect(), NO_FILES);
         }
         let words = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect();
         match flag.get_long().unwrap_or_default() {
@@ -260,7 +260,7 @@ impl<'a> Line<'a> {
     }
 
     fn list(&self, kind: Kind) -> Vec<serde_json::Value> {
-        let flags = ConnectFlags { port: self.port, host: connect::default_host() };
+        let flags = ConnectFlags::new(self.port, connect::default_host());
         let client = ApiClient::new(&flags);
         client.and_then(|it| it.list(kind, &Selection::default())).unwrap_or_default()
     }

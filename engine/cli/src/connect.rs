@@ -1,12 +1,22 @@
 //! The address of the running instance: flags, then environment, then Tilt's defaults.
 
-use std::{env, fmt, io, num::IntErrorKind};
+use std::{
+    env, fmt, io,
+    net::{TcpStream as StdStream, ToSocketAddrs},
+    num::IntErrorKind,
+    sync::OnceLock,
+};
 
-use clap::Args;
+use clap::{ArgMatches, Args, FromArgMatches, parser::ValueSource};
 use engine_formats::golang::quote::quote;
 use tokio::net::TcpStream;
 
-use super::values::{self, IntError};
+use super::{
+    Printer,
+    instances::{Instance, name_of_port},
+    is_tilt,
+    values::{self, IntError},
+};
 
 /// The value of `--port` and `TILT_PORT` that makes an instance take a free port, which its commands get.
 pub const AUTO: &str = "auto";
@@ -14,31 +24,107 @@ pub const AUTO: &str = "auto";
 /// The default web port.
 pub(crate) const DEFAULT_PORT: i64 = 10350;
 
-/// The flags that name an instance.
-#[derive(Debug, Clone, Args)]
-pub struct ConnectFlags {
+/// The default host.
+const DEFAULT_HOST: &str = "localhost";
+
+/// The flags that name an instance, as they are typed.
+#[derive(Debug, Args)]
+struct TypedFlags {
     /// Port of the instance. Overrides TILT_PORT
     #[arg(long, value_name = "PORT", default_value_t = default_port(), value_parser = values::int)]
-    pub port: i64,
+    port: i64,
     /// Host of the instance. Overrides TILT_HOST
     #[arg(long, value_name = "HOST", default_value_t = default_host())]
-    pub host: String,
+    host: String,
+}
+
+/// Which instance is meant.
+#[derive(Debug, Clone)]
+pub struct ConnectFlags {
+    port: i64,
+    host: String,
+    /// The port of the only engine that runs here, once that was looked for; nothing to look for if somebody chose one.
+    found: Option<OnceLock<i64>>,
+}
+
+impl Args for ConnectFlags {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        TypedFlags::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        TypedFlags::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for ConnectFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let TypedFlags { port, host } = TypedFlags::from_arg_matches(matches)?;
+        let is_typed = matches.value_source("port") != Some(ValueSource::DefaultValue);
+        Ok(Self::new(is_typed.then_some(port), host))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 impl ConnectFlags {
+    /// The instance on a port, or the one that is meant if no port is given.
+    #[must_use]
+    pub fn new(port: Option<i64>, host: String) -> Self {
+        let is_chosen = port.is_some() || port_of_environment().is_some() || host != DEFAULT_HOST;
+        let found = (!is_chosen && !is_tilt()).then(OnceLock::new);
+        Self { port: port.unwrap_or_else(default_port), host, found }
+    }
+
+    /// The host of the instance.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port of the instance. If nobody chose one and nothing answers on the default port, it is that of the only
+    /// engine of this folder.
+    #[must_use]
+    pub fn port(&self) -> i64 {
+        let Some(found) = &self.found else { return self.port };
+        *found.get_or_init(|| self.port_of_this_folder().unwrap_or(self.port))
+    }
+
+    fn port_of_this_folder(&self) -> Option<i64> {
+        if answers(&self.host, self.port) {
+            return None;
+        }
+        let here = env::current_dir().ok()?.canonicalize().ok()?;
+        let is_meant = |it: &Instance| it.tilt().is_none() && here.starts_with(it.folder());
+        let [instance] = <[Instance; 1]>::try_from(
+            Instance::all().into_iter().filter(is_meant).collect::<Vec<_>>(),
+        )
+        .ok()?;
+        let port = instance.port()?;
+        Printer.err(&format!("using the engine on port {port}\n"));
+        Some(port)
+    }
+
     /// Host and port, as messages show them.
     #[must_use]
     pub fn address(&self) -> String {
-        format!("{}:{}", self.host, self.port)
+        format!("{}:{}", self.host, self.port())
     }
 
     /// The name under which the API server of the instance is registered.
     pub(crate) fn api_server_name(&self) -> String {
-        match self.port {
-            DEFAULT_PORT => "tilt-default".to_owned(),
-            port => format!("tilt-{port}"),
-        }
+        name_of_port(self.port())
     }
+}
+
+/// Whether anybody listens there.
+fn answers(host: &str, port: i64) -> bool {
+    let Ok(port) = u16::try_from(port) else { return false };
+    let addresses = (host, port).to_socket_addrs().into_iter().flatten();
+    addresses.into_iter().any(|it| StdStream::connect(it).is_ok())
 }
 
 /// The flags of commands that start an instance.
@@ -137,13 +223,20 @@ pub fn check_environment() -> Result<(), EnvironmentError> {
 /// The port of the environment; `auto` does not help to find an instance.
 #[must_use]
 pub fn default_port() -> i64 {
-    env::var("TILT_PORT").ok().and_then(|it| it.parse().ok()).unwrap_or(DEFAULT_PORT)
+    port_of_environment().unwrap_or(DEFAULT_PORT)
+}
+
+fn port_of_environment() -> Option<i64> {
+    env::var("TILT_PORT").ok()?.parse().ok()
 }
 
 /// The host of the environment.
 #[must_use]
 pub fn default_host() -> String {
-    env::var("TILT_HOST").ok().filter(|it| !it.is_empty()).unwrap_or_else(|| "localhost".to_owned())
+    env::var("TILT_HOST")
+        .ok()
+        .filter(|it| !it.is_empty())
+        .unwrap_or_else(|| DEFAULT_HOST.to_owned())
 }
 
 #[cfg(test)]
@@ -151,12 +244,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_port_has_a_name_of_its_own() {
-        let name = |port| ConnectFlags { port, host: "localhost".to_owned() }.api_server_name();
-        assert_eq!(name(10350), "tilt-default");
-        assert_eq!(name(10351), "tilt-10351");
-        assert_eq!(name(0), "tilt-0");
-        assert_eq!(name(-1), "tilt--1");
+    fn only_who_chooses_no_port_gets_the_engine_of_the_folder() {
+        let is_looked_for = |port: Option<i64>, host: &str| {
+            ConnectFlags::new(port, host.to_owned()).found.is_some()
+        };
+        assert!(!is_looked_for(Some(10350), "localhost"));
+        assert!(!is_looked_for(None, "example.com"));
+        assert!(is_looked_for(None, "localhost"));
+        assert_eq!(ConnectFlags::new(Some(7), "localhost".to_owned()).address(), "localhost:7");
     }
 
     #[test]

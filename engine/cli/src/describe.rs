@@ -1,6 +1,7 @@
 //! `describe`: prints all details of objects for people.
 
 use clap::Args;
+use engine_api::Kind;
 use serde_json::Value;
 
 use super::{
@@ -8,9 +9,11 @@ use super::{
     client::{ApiClient, Selection},
     connect::ConnectFlags,
     failure::Failure,
+    is_tilt,
     manifests::FileFlags,
     output,
     selection::{self, Found, SelectorFlags, Target},
+    why,
 };
 
 /// Fields that the head of the description shows already.
@@ -94,9 +97,19 @@ fn print(
     for (nth, found) in found.iter().enumerate() {
         let gap = if nth == 0 || are_matches { "" } else { "\n\n" };
         let end = if are_matches { "\n" } else { "" };
-        printer.out(&format!("{gap}{}{end}", describe(&found.object)));
+        let reason = reason(found, &flags.connect);
+        printer.out(&format!("{gap}{}{reason}{end}", describe(&found.object)));
     }
     Ok(())
+}
+
+/// Why a resource is in its state, which the object does not say. Tilt says no more than that.
+fn reason(found: &Found, connect: &ConnectFlags) -> String {
+    if found.kind != Kind::UiResource || is_tilt() {
+        return String::new();
+    }
+    let reason = why::read(&found.name, connect);
+    reason.map_or(String::new(), |it| why::reason_text(&"Reason".into(), &it, std::iter::empty()))
 }
 
 /// A name that does not exist may be the beginning of others.

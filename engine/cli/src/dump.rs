@@ -6,7 +6,10 @@ use clap::Args;
 use engine_formats::golang::{json, os_error::PathError};
 use serde_json::{Value, json as value};
 
-use super::{Printer, client::WebClient, connect::ConnectFlags, failure::Failure, program, usage};
+use super::{
+    Printer, client::WebClient, connect::ConnectFlags, failure::Failure, instances::nothing_runs,
+    program, usage,
+};
 
 /// Which instance is meant.
 #[derive(Debug, Args)]
@@ -52,7 +55,9 @@ pub fn engine(flags: &DumpFlags, printer: Printer) -> Result<(), Failure> {
 
 /// Prints what runs in the engine.
 pub fn tasks(flags: &TasksFlags, printer: Printer) -> Result<(), Failure> {
-    let tasks = read(&flags.all, "dump/tasks", "dump tasks")?;
+    let connect = &flags.all.connect;
+    let tasks = WebClient::new(connect)?.read("dump/tasks", "dump tasks")?;
+    let tasks = tasks.ok_or_else(|| nothing_runs(connect))?;
     if flags.json {
         print(&tasks, printer);
     } else {

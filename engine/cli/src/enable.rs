@@ -10,8 +10,13 @@ use super::{
     client::{ApiClient, Selection},
     connect::ConnectFlags,
     failure::Failure,
+    is_tilt,
+    names::{self, labels_of, name_of},
     output,
 };
+
+/// More resources than this are told by their number.
+const MAX_NAMES: usize = 20;
 
 /// Enable resources.
 #[derive(Debug, Args)]
@@ -67,7 +72,7 @@ pub fn enable(flags: &EnableFlags, printer: Printer) -> Result<(), Failure> {
         only: flags.only,
         enable: true,
     };
-    change.apply(&client, flags.json.then_some(printer))
+    change.apply(&client, flags.json, printer)
 }
 
 /// Runs `disable`.
@@ -80,7 +85,7 @@ pub fn disable(flags: &DisableFlags, printer: Printer) -> Result<(), Failure> {
         only: false,
         enable: false,
     };
-    change.apply(&client, flags.json.then_some(printer))
+    change.apply(&client, flags.json, printer)
 }
 
 fn error(text: &str) -> Failure {
@@ -97,8 +102,8 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Switches; a printer tells what.
-    fn apply(&self, client: &ApiClient, printer: Option<Printer>) -> Result<(), Failure> {
+    /// Switches, and tells what.
+    fn apply(&self, client: &ApiClient, json: bool, printer: Printer) -> Result<(), Failure> {
         if self.all && !self.names.is_empty() {
             return Err(error("cannot use --all with resource names"));
         }
@@ -110,14 +115,37 @@ impl Change<'_> {
         for switch in &switches {
             switch.write(client).map_err(Failure::native)?;
         }
-        if let Some(printer) = printer {
-            let names = |is_disabled: bool| -> Vec<&str> {
-                let some = switches.iter().filter(|it| it.is_disabled == is_disabled);
-                some.map(|it| it.resource.as_str()).collect()
-            };
+        let names = |is_disabled: bool| -> Vec<&str> {
+            let some = switches.iter().filter(|it| it.is_disabled == is_disabled);
+            some.map(|it| it.resource.as_str()).collect()
+        };
+        if json {
             printer.json(&json!({"enabled": names(false), "disabled": names(true)}));
+        } else if !is_tilt() {
+            printer.out(&told("Enabled", &names(false)));
+            printer.out(&told("Disabled", &names(true)));
         }
         Ok(())
+    }
+
+    /// Refuses names and labels that no resource has.
+    fn check(&self, resources: &[Value]) -> Result<(), Failure> {
+        for name in self.names {
+            if resources.iter().any(|it| name_of(it) == name) {
+                continue;
+            }
+            return Err(if is_tilt() {
+                error(&format!("no such resource {}", quote(name)))
+            } else {
+                names::unknown_resource(name, resources.iter().map(name_of))
+            });
+        }
+        let has = |it: &Value, label: &str| labels_of(it).any(|it| it == label);
+        let unknown = self.labels.iter().find(|label| !resources.iter().any(|it| has(it, label)));
+        match unknown.filter(|_| !is_tilt()) {
+            Some(label) => Err(names::unknown_label(label, resources.iter().flat_map(labels_of))),
+            None => Ok(()),
+        }
     }
 
     /// Which switches get which value; nothing is written before all names are known.
@@ -125,11 +153,11 @@ impl Change<'_> {
         let sources = |resource: &Value| {
             resource["status"]["disableStatus"]["sources"].as_array().cloned().unwrap_or_default()
         };
-        for name in self.names {
-            let resource = resources.iter().find(|it| name_of(it) == name);
-            let resource =
-                resource.ok_or_else(|| error(&format!("no such resource {}", quote(name))))?;
+        self.check(resources)?;
+        let named = resources.iter().filter(|it| self.names.iter().any(|name| name == name_of(it)));
+        for resource in named {
             if sources(resource).is_empty() {
+                let name = name_of(resource);
                 return Err(error(&format!("{name} cannot be enabled or disabled")));
             }
         }
@@ -166,8 +194,13 @@ impl Change<'_> {
     }
 }
 
-fn name_of(resource: &Value) -> &str {
-    resource["metadata"]["name"].as_str().unwrap_or_default()
+/// What was done to resources, as a line; nothing if there are none.
+fn told(what: &str, names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        names if names.len() <= MAX_NAMES => format!("{what} {}.\n", names.join(", ")),
+        names => format!("{what} {} resources.\n", names.len()),
+    }
 }
 
 /// A key of a config map that a resource looks at.
@@ -244,11 +277,10 @@ mod tests {
     fn names_then_labels_then_all_then_only_decide() {
         check(&["a"], &[], false, false, "a=true");
         check(&["a"], &[], false, true, "a=true b=false c=false");
-        check(&[], &["y", "z"], false, false, "b=true");
+        check(&[], &["y"], false, false, "b=true");
         // As soon as there are labels, others are left alone.
         check(&["c"], &["y"], false, true, "b=true c=true");
         check(&[], &[], true, false, "a=true b=true c=true");
-        check(&["a", "nope"], &[], false, false, "Error: no such resource \"nope\"");
         check(
             &["(Tiltfile)"],
             &[],
@@ -256,5 +288,26 @@ mod tests {
             false,
             "Error: (Tiltfile) cannot be enabled or disabled",
         );
+    }
+
+    #[test]
+    fn names_and_labels_that_nobody_has_switch_nothing() {
+        let told = |it: &str| format!("Error: {it} (`{} status` lists all)", crate::program());
+        check(&["a", "nope"], &[], false, false, &told("no resource \"nope\""));
+        check(
+            &["(Tiltfle)"],
+            &[],
+            true,
+            false,
+            &told("no resource \"(Tiltfle)\"; did you mean (Tiltfile)?"),
+        );
+        check(&["a"], &["y", "z"], false, false, &told("no resource has the label \"z\""));
+    }
+
+    #[test]
+    fn what_was_switched_is_told() {
+        assert_eq!(told("Enabled", &[]), "");
+        assert_eq!(told("Enabled", &["a", "b"]), "Enabled a, b.\n");
+        assert_eq!(told("Disabled", &["a"; 21]), "Disabled 21 resources.\n");
     }
 }

@@ -25,6 +25,9 @@ pub enum Failure {
     /// The API server cannot be reached.
     #[error("{}", .0.for_kubectl())]
     Unreachable(Unreachable),
+    /// Nothing answers where the command looks.
+    #[error("Error: {0}")]
+    NotRunning(String),
     /// Several, one per line.
     #[error("{}", lines(.0))]
     Several(Vec<Failure>),
@@ -67,7 +70,7 @@ impl Failure {
     #[must_use]
     pub fn message(&self) -> String {
         match self {
-            Self::Command(text) | Self::Kubectl(text) => text.clone(),
+            Self::Command(text) | Self::Kubectl(text) | Self::NotRunning(text) => text.clone(),
             other => other.to_string(),
         }
     }
@@ -88,7 +91,7 @@ impl Failure {
 
     /// Whether nobody answers.
     pub(crate) fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Unreachable(_))
+        matches!(self, Self::Unreachable(_) | Self::NotRunning(_))
     }
 
     /// The same, with words before the server's message.

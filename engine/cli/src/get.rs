@@ -1,6 +1,7 @@
 //! `get`: prints objects of a running instance.
 
 mod sort;
+mod states;
 mod watch;
 
 use clap::Args;
@@ -12,10 +13,12 @@ use super::{
     client::{ApiClient, Selection},
     connect::ConnectFlags,
     failure::Failure,
+    is_tilt,
     output::{self, Format, Formats, OutputFlags},
     program, resource_type,
     selection::{self, Found, SelectorFlags, Target},
 };
+use states::States;
 
 /// Display one or many objects.
 ///
@@ -185,15 +188,19 @@ fn print_tables(
 /// The rows of objects of one type.
 fn table(flags: &GetFlags, kind: Kind, objects: &[Value], with_kind: bool) -> String {
     let mut rows = Vec::new();
+    // `-o wide` is the table of the server.
+    let has_states = kind == Kind::UiResource && flags.output.format().is_empty() && !is_tilt();
+    let states = has_states.then(|| States::read(&flags.connect)).flatten();
     if !flags.no_headers {
-        rows.push(headers(flags));
+        rows.push(headers(flags, states.as_ref()));
     }
-    rows.extend(objects.iter().map(|it| row(flags, kind, it, with_kind)));
+    rows.extend(objects.iter().map(|it| row(flags, kind, it, with_kind, states.as_ref())));
     output::align(&rows)
 }
 
-fn headers(flags: &GetFlags) -> Vec<String> {
+fn headers(flags: &GetFlags, states: Option<&States>) -> Vec<String> {
     let mut headers = vec!["NAME".to_owned(), "CREATED AT".to_owned()];
+    headers.extend(states.iter().flat_map(|_| states::HEADERS).map(str::to_owned));
     headers.extend(flags.label_columns.iter().map(|label| {
         let name = label.rsplit('/').next().unwrap_or_default();
         name.to_uppercase()
@@ -204,13 +211,20 @@ fn headers(flags: &GetFlags) -> Vec<String> {
     headers
 }
 
-fn row(flags: &GetFlags, kind: Kind, object: &Value, with_kind: bool) -> Vec<String> {
+fn row(
+    flags: &GetFlags,
+    kind: Kind,
+    object: &Value,
+    with_kind: bool,
+    states: Option<&States>,
+) -> Vec<String> {
     let metadata = &object["metadata"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = text(&metadata["name"]);
     let name =
         if with_kind { format!("{}/{name}", resource_type::full_singular(kind)) } else { name };
     let mut cells = vec![name, text(&metadata["creationTimestamp"])];
+    cells.extend(states.iter().flat_map(|it| it.cells(object)));
     let labels = &metadata["labels"];
     cells.extend(flags.label_columns.iter().map(|label| text(&labels[label])));
     if flags.show_labels {

@@ -14,12 +14,14 @@ use tokio::{
     sync::oneshot,
 };
 
-use super::{Printer, connect::ConnectFlags, failure::Failure, values};
+use super::{Printer, connect::ConnectFlags, failure::Failure, is_tilt, names, values};
 
 mod output;
+mod own_span;
 mod source;
 
 use output::Output;
+pub(crate) use own_span::OwnSpan;
 
 /// Print the logs of a running instance.
 ///
@@ -33,10 +35,11 @@ pub struct LogsFlags {
     #[arg(short, long)]
     follow: bool,
     /// Only lines of this level: warn or error
-    #[arg(long, default_value = "", hide_default_value = true, value_name = "LEVEL")]
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "LEVEL",
+        value_parser = values::log_level)]
     level: String,
     /// Only lines from this source: all, build or runtime
-    #[arg(long, default_value = "all", value_name = "SOURCE")]
+    #[arg(long, default_value = "all", value_name = "SOURCE", value_parser = values::log_source)]
     source: String,
     /// Only lines from the last …, such as 5m
     #[arg(long, default_value = "", hide_default_value = true, value_name = "DURATION")]
@@ -56,6 +59,11 @@ pub struct LogsFlags {
 /// Runs the command.
 pub fn run(flags: &LogsFlags, printer: Printer) -> Result<(), Failure> {
     let query = query(flags)?;
+    if !is_tilt() {
+        names::check(&flags.resources, &flags.connect)?;
+    }
+    // It is looked for before there is a runtime.
+    let _ = flags.connect.port();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -72,14 +80,13 @@ pub fn run(flags: &LogsFlags, printer: Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Shows what is logged about resources from a time on (in microseconds since 1970) until `end`
-/// comes, with all that was logged before that; gives what came.
+/// Shows what updates of resources log until `end` comes, with all that was logged before that; gives what came.
 ///
 /// The log is a service, not the point: where it cannot be shown, `end` is waited for nevertheless.
 pub(crate) fn until(
     connect: &ConnectFlags,
     resources: &[String],
-    since: u64,
+    span: OwnSpan,
     mut end: oneshot::Receiver<Result<(), Failure>>,
     printer: Printer,
 ) -> Result<(), Failure> {
@@ -87,9 +94,9 @@ pub(crate) fn until(
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let token = dev_dir::token().map_err(failed)?;
-    let filter = Filter { resources: resources.to_vec(), since, ..Filter::default() };
+    let filter = Filter { resources: resources.to_vec(), since: span.since, ..Filter::default() };
     let query = Query { filter, tail: None, follow: true };
-    let mut output = Output::new(&query, false, printer.out_stream(), printer);
+    let mut output = Output::new(&query, false, printer.out_stream(), printer).of(span);
     let ended = runtime.block_on(async {
         match source::print_until(connect, &token, &query, &mut end, &mut output).await {
             Some(ended) => ended,

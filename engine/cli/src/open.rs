@@ -3,7 +3,8 @@
 use clap::Args;
 
 use super::{
-    Printer, browser, client::WebClient, connect::ConnectFlags, failure::Failure, program,
+    Printer, browser, client::WebClient, connect::ConnectFlags, failure::Failure,
+    instances::nothing_runs,
 };
 
 /// Open the web page of a running instance.
@@ -21,13 +22,8 @@ pub struct OpenFlags {
 
 /// Runs the command.
 pub fn run(flags: &OpenFlags, printer: Printer) -> Result<(), Failure> {
-    let answer = WebClient::new(&flags.connect)?.work_out("key")?.ok_or_else(|| {
-        let address = flags.connect.address();
-        let program = program();
-        Failure::Command(format!(
-            "nothing is running at {address}; `{program} up` starts an instance"
-        ))
-    })?;
+    let answer = WebClient::new(&flags.connect)?.work_out("key", "open")?;
+    let answer = answer.ok_or_else(|| nothing_runs(&flags.connect))?;
     let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
     printer.out(&format!("{}\n", text("link")));
     if !flags.no_open {

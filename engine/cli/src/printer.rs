@@ -1,9 +1,6 @@
 //! The only place that writes to the terminal. A closed pipe is not an error.
 
-use std::{
-    env,
-    io::{self, IsTerminal, Write},
-};
+use std::io::{self, Write};
 
 /// Writes data to stdout and messages to stderr.
 #[derive(Debug, Clone, Copy)]

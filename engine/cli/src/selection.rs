@@ -176,7 +176,7 @@ pub(crate) fn find(
             }
             Err(failure) if ignore_not_found && failure.is_not_found() => {}
             Err(failure) => {
-                let is_fatal = matches!(failure, Failure::Unreachable(_));
+                let is_fatal = failure.is_unreachable();
                 failures.push(failure);
                 if is_fatal {
                     break;

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::{
-    Printer, client::WebClient, connect::ConnectFlags, failure::Failure, output_file, program,
+    Printer, client::WebClient, connect::ConnectFlags, failure::Failure, is_tilt, output_file,
+    program,
 };
 
 /// Save a snapshot of the web page.
@@ -42,7 +43,11 @@ pub fn run(flags: &SnapshotFlags, printer: Printer) -> Result<(), Failure> {
     output_file::write(file.as_ref(), text.as_bytes()).map_err(|error| {
         let cause = PathError::new("open", file, &error);
         Failure::Plain(format!("error creating {file}: {cause}"))
-    })
+    })?;
+    if !is_tilt() {
+        printer.out(&format!("Wrote a snapshot to {file}.\n"));
+    }
+    Ok(())
 }
 
 fn is_object(text: &str) -> bool {

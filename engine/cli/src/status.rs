@@ -1,31 +1,30 @@
 //! `status`: all resources by label, with why each is in its state; failures first.
 
-use std::{collections::BTreeMap, process::ExitCode};
-
-use clap::Args;
-use engine_api::Kind;
-use engine_formats::golang::quote::quote;
-use serde_json::{Value, json};
-use unicode_width::UnicodeWidthStr;
-
-use super::{
-    Printer,
-    client::{ApiClient, Selection, WebClient},
-    connect::ConnectFlags,
-    failure::Failure,
-    has_colors, program, when,
+use std::{
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+    thread,
+    time::Duration,
 };
 
-/// Exit code if a resource has failed.
-const FAILED: u8 = 1;
-/// Exit code if a resource is not ready yet.
-const PENDING: u8 = 3;
+use clap::Args;
+
+use super::{Printer, connect::ConnectFlags, failure::Failure, has_colors};
+
+mod board;
+
+use board::Board;
+
 /// Exit code if no instance answers.
 const NOT_RUNNING: u8 = 7;
 
-/// The group of resources without a label.
-const UNLABELED: &str = "unlabeled";
-const TILTFILE: &str = "Tiltfile";
+/// How often `--watch` looks.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Without lines that are too long for the screen, which would push others out of it.
+const NO_WRAP: &str = "\x1b[?7l";
+const WRAP: &str = "\x1b[?7h";
+const CLEAR: &str = "\x1b[2J\x1b[H";
 
 /// Show all resources and the reason for the state of each.
 ///
@@ -38,6 +37,12 @@ pub struct StatusFlags {
     /// Resources to show; all if none is named
     #[arg(value_name = "RESOURCE")]
     names: Vec<String>,
+    /// Show only resources that have any of these labels
+    #[arg(short, long, value_delimiter = ',', value_name = "LABELS")]
+    labels: Vec<String>,
+    /// Show the state again whenever it changes, until Ctrl-C or until the engine ends
+    #[arg(short, long)]
+    watch: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -47,215 +52,68 @@ pub struct StatusFlags {
 
 /// Runs the command.
 pub fn run(flags: &StatusFlags, printer: Printer) -> Result<ExitCode, Failure> {
-    let Some(reasons) = WebClient::new(&flags.connect)?.read("reasons")? else {
-        let address = flags.connect.address();
-        let start = format!("`{} up` starts an instance here", program());
-        printer.err(&format!("Error: nothing is running on {address}; {start}\n"));
-        return Ok(ExitCode::from(NOT_RUNNING));
-    };
-    let rows = rows(flags, &reasons).map_err(Failure::native)?;
-    let text = if flags.json { as_json(&rows) } else { as_text(&rows, has_colors()) };
-    printer.out(&text);
-    Ok(exit_code(&rows))
+    let shown = if flags.watch { watch(flags, printer) } else { once(flags, printer) };
+    shown.or_else(|failure| {
+        if !failure.is_unreachable() {
+            return Err(failure);
+        }
+        let _ = failure.report(printer);
+        Ok(ExitCode::from(NOT_RUNNING))
+    })
 }
 
-/// A resource with its reason.
-struct Row {
-    name: String,
-    labels: Vec<String>,
-    links: Vec<String>,
-    updated: Option<String>,
-    reason: Value,
-}
-
-impl Row {
-    fn state(&self) -> &str {
-        self.reason["state"].as_str().unwrap_or_default()
-    }
-
-    /// Failures first, then what is not done, then what is well, then what does not take part.
-    fn rank(&self) -> usize {
-        let order = ["failed", "waiting", "updating", "not_ready", "ok", "idle", "disabled"];
-        order.iter().position(|it| *it == self.state()).unwrap_or(order.len())
-    }
-}
-
-fn rows(flags: &StatusFlags, reasons: &Value) -> Result<Vec<Row>, Failure> {
-    let objects = ApiClient::new(&flags.connect)?.list(Kind::UiResource, &Selection::default())?;
-    let mut reasons: BTreeMap<String, Value> = reasons["reasons"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|it| Some((it["resource"].as_str()?.to_owned(), it.clone())))
-        .collect();
-    let rows: Vec<Row> = objects.iter().map(|it| row(it, &mut reasons)).collect();
-    if let Some(unknown) = flags.names.iter().find(|it| rows.iter().all(|row| row.name != **it)) {
-        let (unknown, program) = (quote(unknown), program());
-        return Err(Failure::Command(format!(
-            "no resource {unknown} (`{program} status` lists all)"
-        )));
-    }
-    let is_wanted = |it: &Row| flags.names.is_empty() || flags.names.contains(&it.name);
-    let mut rows: Vec<Row> = rows.into_iter().filter(is_wanted).collect();
-    rows.sort_by(|a, b| (a.rank(), &a.name).cmp(&(b.rank(), &b.name)));
-    Ok(rows)
-}
-
-fn row(object: &Value, reasons: &mut BTreeMap<String, Value>) -> Row {
-    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
-    let links = object["status"]["endpointLinks"].as_array().into_iter().flatten();
-    Row {
-        labels: labels.map(|(label, _)| label.clone()).collect(),
-        links: links.filter_map(|it| Some(it["url"].as_str()?.to_owned())).collect(),
-        updated: object["status"]["lastDeployTime"].as_str().map(str::to_owned),
-        reason: reasons.remove(&name).unwrap_or_default(),
-        name,
-    }
-}
-
-fn exit_code(rows: &[Row]) -> ExitCode {
-    let has = |states: &[&str]| rows.iter().any(|it| states.contains(&it.state()));
-    if has(&["failed"]) {
-        ExitCode::from(FAILED)
-    } else if has(&["waiting", "updating", "not_ready"]) {
-        ExitCode::from(PENDING)
+fn once(flags: &StatusFlags, printer: Printer) -> Result<ExitCode, Failure> {
+    let board = Board::read(&flags.connect, &flags.names, &flags.labels)?;
+    printer.out(&if flags.json {
+        format!("{:#}\n", board.json())
     } else {
-        ExitCode::SUCCESS
-    }
+        board.text(has_colors(), true)
+    });
+    Ok(board.exit_code())
 }
 
-fn as_json(rows: &[Row]) -> String {
-    let resources: Vec<Value> = rows
-        .iter()
-        .map(|it| {
-            json!({
-                "name": it.name, "labels": it.labels, "endpoints": it.links,
-                "lastDeployTime": it.updated, "reason": it.reason,
-            })
-        })
-        .collect();
-    format!("{:#}\n", json!({"resources": resources}))
-}
-
-fn as_text(rows: &[Row], is_colored: bool) -> String {
-    if rows.is_empty() {
-        return "No resources found.\n".to_owned();
-    }
-    let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
-    // Rows are sorted, so the group with the worst resource comes first.
-    for row in rows {
-        let labels: Vec<&str> = match row.labels.as_slice() {
-            [] if row.name == "(Tiltfile)" => vec![TILTFILE],
-            [] => vec![UNLABELED],
-            labels => labels.iter().map(String::as_str).collect(),
-        };
-        for label in labels {
-            match groups.iter_mut().find(|it| it.0 == label) {
-                Some(group) => group.1.push(row),
-                None => groups.push((label, vec![row])),
+/// Shows what changes until the engine ends: on a screen in the same place, elsewhere one after another.
+fn watch(flags: &StatusFlags, printer: Printer) -> Result<ExitCode, Failure> {
+    let is_screen = io::stdout().is_terminal() && !flags.json;
+    let mut last = String::new();
+    let mut is_again = false;
+    loop {
+        let board = match Board::read(&flags.connect, &flags.names, &flags.labels) {
+            Ok(board) => board,
+            // An engine that ends, or loads, may not have all answers; the next look tells.
+            Err(_) if !last.is_empty() && !is_again => {
+                is_again = true;
+                thread::sleep(INTERVAL);
+                continue;
             }
-        }
-    }
-    let width = rows.iter().map(|it| it.name.width()).max().unwrap_or_default();
-    let has_labels = rows.iter().any(|it| !it.labels.is_empty());
-    let mut out = String::new();
-    for (label, rows) in groups {
-        if has_labels {
-            out.push_str(&format!("{label}\n"));
-        }
-        let indent = if has_labels { "  " } else { "" };
-        for row in rows {
-            out.push_str(&line(row, indent, width, is_colored));
-        }
-    }
-    out.push_str(&format!("\n{}\n", summary(rows)));
-    out
-}
-
-fn line(row: &Row, indent: &str, width: usize, is_colored: bool) -> String {
-    let (sign, color) = match row.state() {
-        "failed" => ("✖", "31"),
-        "waiting" | "updating" | "not_ready" => ("…", "33"),
-        "ok" => ("✔", "32"),
-        _ => ("·", "2"),
-    };
-    let pad = " ".repeat(width.saturating_sub(row.name.width()));
-    let state = row.state().replace('_', " ");
-    let headline = row.reason["headline"].as_str().unwrap_or_default();
-    let age = row.reason["since"].as_str().and_then(when::age).unwrap_or_default();
-    let links = match row.links.as_slice() {
-        [] => String::new(),
-        links => format!("  {}", links.join(" ")),
-    };
-    let name = if is_colored {
-        format!("\x1b[{color}m{sign} {}\x1b[0m", row.name)
-    } else {
-        format!("{sign} {}", row.name)
-    };
-    let text = format!("{indent}{name}{pad}  {state:<9}  {age:>6}  {headline}{links}");
-    format!("{}\n", text.trim_end())
-}
-
-fn summary(rows: &[Row]) -> String {
-    let count = |states: &[&str]| rows.iter().filter(|it| states.contains(&it.state())).count();
-    let groups = [
-        (count(&["failed"]), "failed"),
-        (count(&["waiting", "updating", "not_ready"]), "pending"),
-        (count(&["ok"]), "ok"),
-        (count(&["idle"]), "idle"),
-        (count(&["disabled"]), "disabled"),
-    ];
-    let parts = groups.iter().filter(|it| it.0 > 0).map(|(n, word)| format!("{n} {word}"));
-    parts.collect::<Vec<_>>().join(" · ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(name: &str, labels: &[&str], state: &str, headline: &str) -> Row {
-        Row {
-            name: name.to_owned(),
-            labels: labels.iter().map(|it| (*it).to_owned()).collect(),
-            links: Vec::new(),
-            updated: None,
-            reason: json!({"state": state, "headline": headline}),
-        }
-    }
-
-    #[test]
-    fn resources_are_grouped_by_label_with_the_worst_group_first() {
-        let mut rows = vec![
-            row("api", &["back"], "failed", "`make` failed: exit status 2"),
-            row("web", &["front"], "waiting", "waiting for api: `make` failed: exit status 2"),
-            row("(Tiltfile)", &[], "ok", "loaded"),
-            row("db", &["back"], "ok", "ready"),
-        ];
-        rows[3].links = vec!["http://localhost:5432/".to_owned()];
-        expect_test::expect![[r"
-            back
-              ✖ api         failed             `make` failed: exit status 2
-              ✔ db          ok                 ready  http://localhost:5432/
-            front
-              … web         waiting            waiting for api: `make` failed: exit status 2
-            Tiltfile
-              ✔ (Tiltfile)  ok                 loaded
-
-            1 failed · 1 pending · 2 ok
-        "]]
-        .assert_eq(&as_text(&rows, false));
-    }
-
-    #[test]
-    fn the_exit_code_says_how_everything_is_doing() {
-        let code = |states: &[&str]| {
-            let rows: Vec<Row> = states.iter().map(|it| row("a", &[], it, "")).collect();
-            format!("{:?}", exit_code(&rows))
+            Err(failure) => return Err(failure),
         };
-        let of = |code: u8| format!("{:?}", ExitCode::from(code));
-        assert_eq!(code(&["ok", "idle", "disabled"]), of(0));
-        assert_eq!(code(&["ok", "not_ready"]), of(PENDING));
-        assert_eq!(code(&["updating", "failed"]), of(FAILED));
+        is_again = false;
+        // Ages change all the time, which is worth a look but no new line.
+        let text =
+            if flags.json { board.json().to_string() } else { board.text(has_colors(), is_screen) };
+        if text != last {
+            let mut out = printer.out_stream();
+            let shown = if is_screen { on_screen(&text) } else { format!("{text}\n") };
+            if out.write_all(shown.as_bytes()).and_then(|()| out.flush()).is_err() {
+                // Who does not read anymore has seen enough.
+                return Ok(ExitCode::SUCCESS);
+            }
+            last = text;
+        }
+        thread::sleep(INTERVAL);
     }
+}
+
+/// As many lines as fit, the first ones.
+fn on_screen(text: &str) -> String {
+    let height = terminal_size::terminal_size().map_or(usize::MAX, |(_, it)| usize::from(it.0));
+    let lines: Vec<&str> = text.lines().collect();
+    let kept = if lines.len() < height { lines.len() } else { height.saturating_sub(2) };
+    let mut screen = format!("{CLEAR}{NO_WRAP}{}\n", lines[..kept].join("\n"));
+    if kept < lines.len() {
+        screen.push_str(&format!("… {} more lines\n", lines.len() - kept));
+    }
+    screen.push_str(WRAP);
+    screen
 }

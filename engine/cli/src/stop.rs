@@ -6,24 +6,20 @@ use std::{
 };
 
 use clap::Args;
-use engine_api::Kind;
 use nix::{
     errno::Errno,
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Printer,
-    client::{ApiClient, instances},
-    connect::{ConnectFlags, DEFAULT_PORT},
+    connect::ConnectFlags,
     failure::Failure,
+    instances::{Instance, nothing_runs},
     values,
 };
-
-/// The object that holds the process id.
-const SESSION: &str = "Tiltfile";
 
 /// How often to poll whether the process has exited; only its parent is notified.
 const POLL: Duration = Duration::from_millis(20);
@@ -37,6 +33,9 @@ pub struct StopFlags {
     /// Stop all of your instances
     #[arg(long)]
     all: bool,
+    /// Stop a Tilt, too, which is left alone otherwise
+    #[arg(long)]
+    force: bool,
     /// How long to wait, such as 10s; 0 waits forever
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::duration)]
     timeout: values::GoDuration,
@@ -50,107 +49,62 @@ pub struct StopFlags {
 /// Runs the command.
 pub fn run(flags: &StopFlags, printer: Printer) -> Result<(), Failure> {
     if flags.all {
-        let running = running();
-        if running.is_empty() {
-            return Err(Failure::Command("no instance is running".to_owned()));
-        }
-        return Failure::all(
-            running.iter().filter_map(|it| it.stop(flags, printer).err()).collect(),
-        );
+        return stop_all(flags, printer);
     }
-    let name = flags.connect.api_server_name();
-    let instance = match Instance::find(&name) {
+    let instance = match Instance::find(&flags.connect.api_server_name()) {
         Ok(Some(instance)) => instance,
-        Ok(None) => return Err(not_running(&flags.connect)),
+        Ok(None) => return Err(nothing_runs(&flags.connect)),
         Err(failure) => return Err(failure.native()),
     };
-    instance.stop(flags, printer)
+    if let Some(tilt) = instance.tilt().filter(|_| !flags.force) {
+        let address = flags.connect.address();
+        let text = format!("{address} is {tilt}, and not an engine; --force ends it nevertheless");
+        return Err(Failure::Command(text));
+    }
+    stop(&instance, flags, printer)
 }
 
-/// Who could have been meant instead is part of the answer.
-fn not_running(connect: &ConnectFlags) -> Failure {
-    let ports = running().into_iter().filter_map(|it| it.port());
-    let others: Vec<String> = ports.map(|it| format!("--port {it}")).collect();
-    let hint = match others.as_slice() {
-        [] => String::new(),
-        others => format!("; running are: {} (--all ends all)", others.join(", ")),
-    };
-    Failure::Command(format!("no instance is running at {}{hint}", connect.address()))
-}
-
-/// All instances of this user that answer.
-fn running() -> Vec<Instance> {
-    instances().iter().filter_map(|it| Instance::find(it).ok().flatten()).collect()
+fn stop_all(flags: &StopFlags, printer: Printer) -> Result<(), Failure> {
+    let (ours, tilts): (Vec<Instance>, Vec<Instance>) =
+        Instance::all().into_iter().partition(|it| flags.force || it.tilt().is_none());
+    for tilt in &tilts {
+        let place = tilt.place();
+        printer.err(&format!("Left alone: {place}, which is not an engine; --force ends it\n"));
+    }
+    if ours.is_empty() {
+        return Err(Failure::Command("no engine is running".to_owned()));
+    }
+    Failure::all(ours.iter().filter_map(|it| stop(it, flags, printer).err()).collect())
 }
 
 /// The web port of the instance with this process id, once it answers.
 #[must_use]
 pub fn port_of(pid: u32) -> Option<i64> {
-    let found = running().into_iter().find(|it| u32::try_from(it.pid.as_raw()) == Ok(pid));
-    found.and_then(|it| it.port())
+    let is_meant = |it: &Instance| it.pid.is_some_and(|it| u32::try_from(it.as_raw()) == Ok(pid));
+    Instance::all().into_iter().find(is_meant).and_then(|it| it.port())
 }
 
-/// An instance that answers.
-#[derive(Debug)]
-struct Instance {
-    name: String,
-    pid: Pid,
-}
-
-impl Instance {
-    /// The instance of a name; nothing if there is none, or none that answers.
-    fn find(name: &str) -> Result<Option<Self>, Failure> {
-        if !instances().iter().any(|it| it == name) {
-            return Ok(None);
-        }
-        let client = ApiClient::named(name)?;
-        let session = match client.get(Kind::Session, SESSION) {
-            Ok(session) => session,
-            // It was killed, and what it wrote about itself is still there.
-            Err(failure) if failure.is_unreachable() => return Ok(None),
-            Err(failure) => return Err(failure),
-        };
-        let pid = process_of(&session).ok_or_else(|| {
-            Failure::Command("the instance does not say which process it is".to_owned())
-        })?;
-        Ok(Some(Self { name: name.to_owned(), pid }))
-    }
-
-    /// The web port that its name stands for.
-    fn port(&self) -> Option<i64> {
-        match self.name.strip_prefix("tilt-")? {
-            "default" => Some(DEFAULT_PORT),
-            port => port.parse().ok(),
+/// Ends an instance, and waits until it is gone.
+fn stop(instance: &Instance, flags: &StopFlags, printer: Printer) -> Result<(), Failure> {
+    let pid = instance.pid.ok_or_else(|| {
+        Failure::Command("the instance does not say which process it is".to_owned())
+    })?;
+    match kill(pid, Signal::SIGTERM) {
+        // It was quicker.
+        Ok(()) | Err(Errno::ESRCH) => {}
+        Err(error) => {
+            return Err(Failure::Command(format!("cannot stop process {pid}: {error}")));
         }
     }
-
-    /// Ends it, and waits until it is gone.
-    fn stop(&self, flags: &StopFlags, printer: Printer) -> Result<(), Failure> {
-        let pid = self.pid;
-        match kill(pid, Signal::SIGTERM) {
-            // It was quicker.
-            Ok(()) | Err(Errno::ESRCH) => {}
-            Err(error) => {
-                return Err(Failure::Command(format!("cannot stop process {pid}: {error}")));
-            }
-        }
-        wait(pid, flags)?;
-        let port = self.port().unwrap_or(flags.connect.port);
-        let address = format!("{}:{port}", flags.connect.host);
-        if flags.json {
-            printer.json(&json!({"stopped": true, "pid": pid.as_raw(), "address": address}));
-        } else {
-            printer.out(&format!("Stopped the instance at {address} (process {pid})\n"));
-        }
-        Ok(())
+    wait(pid, flags)?;
+    let port = instance.port().unwrap_or_else(|| flags.connect.port());
+    let address = format!("{}:{port}", flags.connect.host());
+    if flags.json {
+        printer.json(&json!({"stopped": true, "pid": pid.as_raw(), "address": address}));
+    } else {
+        printer.out(&format!("Stopped the instance at {address} (process {pid})\n"));
     }
-}
-
-/// The process of a session; never a process group or all processes, which small numbers mean.
-#[must_use]
-pub fn process_of(session: &Value) -> Option<Pid> {
-    let pid = i32::try_from(session["status"]["pid"].as_i64()?).ok()?;
-    (pid > 1).then(|| Pid::from_raw(pid))
+    Ok(())
 }
 
 fn wait(pid: Pid, flags: &StopFlags) -> Result<(), Failure> {
@@ -178,21 +132,6 @@ fn is_gone(pid: Pid) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_real_processes_are_stopped() {
-        for (pid, want) in [
-            (json!(1234), Some(1234)),
-            (json!(1), None),
-            (json!(0), None),
-            (json!(-1), None),
-            (json!(5_000_000_000_i64), None),
-            (Value::Null, None),
-        ] {
-            let session = json!({"status": {"pid": &pid}});
-            assert_eq!(process_of(&session).map(Pid::as_raw), want, "{pid}");
-        }
-    }
 
     #[test]
     fn a_process_that_nobody_waited_for_is_gone() {

@@ -17,7 +17,9 @@ use super::{
     client::{ApiClient, Selection, WebClient},
     connect::ConnectFlags,
     failure::Failure,
-    logs, values,
+    is_tilt,
+    logs::{self, OwnSpan},
+    names, values, why,
 };
 
 /// Tilt's build reason for "triggered on the command line".
@@ -72,6 +74,7 @@ pub fn run(flags: &TriggerFlags, printer: Printer) -> Result<(), Failure> {
         }
         if let Err(failure) = &ended {
             result["error"] = failure.message().into();
+            result["reason"] = why::read(&flags.resource, &flags.connect).unwrap_or_default();
         }
         printer.json(&result);
     }
@@ -86,6 +89,9 @@ fn trigger(flags: &TriggerFlags) -> Result<Vec<String>, Failure> {
         payload["with_deps"] = true.into();
     }
     let (status, body) = WebClient::new(&flags.connect)?.post("trigger", &payload)?;
+    if status == 404 && !is_tilt() {
+        return Err(names::not_known(&flags.resource, &flags.connect));
+    }
     if status != 200 {
         return Err(Failure::Command(format!("({status}): {body}")));
     }
@@ -105,8 +111,8 @@ struct Wait {
     client: ApiClient,
     /// When the last update of each resource began.
     last_builds: HashMap<String, Value>,
-    /// Since when lines of the log are about what was triggered, in microseconds since 1970.
-    since: u64,
+    /// The part of the log that is about what was triggered.
+    span: OwnSpan,
 }
 
 impl Wait {
@@ -119,8 +125,12 @@ impl Wait {
             (name, it["status"]["buildHistory"][0]["startTime"].clone())
         });
         let last_builds = last_builds.collect();
-        let since = micros(SystemTime::now());
-        Ok(Self { client, last_builds, since })
+        let older = resources.iter().map(|it| &it["status"]).flat_map(|status| {
+            let history = status["buildHistory"].as_array().into_iter().flatten();
+            history.chain([&status["currentBuild"]]).filter_map(|it| it["spanID"].as_str())
+        });
+        let span = OwnSpan::new(micros(SystemTime::now()), older.map(str::to_owned));
+        Ok(Self { client, last_builds, span })
     }
 
     /// Shows the log until the updates have ended.
@@ -131,11 +141,11 @@ impl Wait {
         printer: Printer,
     ) -> Result<(), Failure> {
         let (ended, end) = oneshot::channel();
-        let since = self.since;
+        let span = self.span.clone();
         thread::scope(|scope| {
             // Whoever shows the log waits for this, and for nothing else.
             scope.spawn(move || drop(ended.send(self.until_ended(triggered, flags))));
-            logs::until(&flags.connect, triggered, since, end, printer)
+            logs::until(&flags.connect, triggered, span, end, printer)
         })
     }
 
@@ -158,19 +168,36 @@ impl Wait {
             };
             match end {
                 Some(Ok(())) if name == flags.resource => return Ok(()),
-                Some(Err(error)) if name == flags.resource => return Err(Failure::command(error)),
-                Some(Err(error)) => {
-                    let (name, waiting) = (quote(name), quote(&flags.resource));
-                    return Err(Failure::Command(format!(
-                        "{error}\nresource {waiting} waits for resource {name}"
-                    )));
-                }
+                Some(Err(error)) => return Err(failed(&error, name, flags)),
                 Some(Ok(())) | None => {}
             }
         }
-        let name = quote(&flags.resource);
-        Err(Failure::Command(format!("the update of resource {name} has not ended in time")))
+        let text =
+            format!("the update of resource {} has not ended in time", quote(&flags.resource));
+        let reason = why::read(&flags.resource, &flags.connect);
+        Err(Failure::Command(reason.map_or_else(|| text.clone(), |it| with_reason(&text, &it))))
     }
+}
+
+/// The failure of an update: its reason in the words of `why`, or as long as that is not known, its error.
+fn failed(error: &UpdateError, name: &str, flags: &TriggerFlags) -> Failure {
+    let reason = why::read(name, &flags.connect).filter(|it| it["state"] == "failed");
+    let mut text = match (error, reason) {
+        (UpdateError::Failed(_), Some(reason)) => {
+            with_reason(&format!("the update of resource {} failed", quote(name)), &reason)
+        }
+        _ => error.to_string(),
+    };
+    if name != flags.resource {
+        let (name, waiting) = (quote(name), quote(&flags.resource));
+        text.push_str(&format!("\nresource {waiting} waits for resource {name}"));
+    }
+    Failure::Command(text)
+}
+
+fn with_reason(text: &str, reason: &Value) -> String {
+    let words = why::reason_text(&reason["resource"], reason, std::iter::empty());
+    format!("{text}\n{}", words.trim_end())
 }
 
 /// Why a triggered update did not succeed.

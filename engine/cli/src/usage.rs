@@ -179,6 +179,19 @@ fn about(flag: &Arg, path: &str) -> String {
     }
 }
 
+/// Which values a flag takes, in words; nothing if its type does not say that.
+pub(crate) fn valid_values(flag: &Arg) -> &'static str {
+    match type_name(flag) {
+        "" => "true or false",
+        "int" if flag.get_value_parser().type_id() == TypeId::of::<ListenPort>() => {
+            "auto or a whole number"
+        }
+        "int" => "a whole number",
+        "duration" => "a duration such as 30s or 5m",
+        _ => "",
+    }
+}
+
 /// What Go calls the type of a value; nothing for switches.
 fn type_name(flag: &Arg) -> &'static str {
     if !flag.get_action().takes_values() {
@@ -187,7 +200,10 @@ fn type_name(flag: &Arg) -> &'static str {
     let value = flag.get_value_parser().type_id();
     if value == TypeId::of::<bool>() {
         ""
-    } else if value == TypeId::of::<i64>() || value == TypeId::of::<ListenPort>() {
+    } else if [TypeId::of::<i64>(), TypeId::of::<usize>(), TypeId::of::<ListenPort>()]
+        .iter()
+        .any(|it| value == *it)
+    {
         "int"
     } else if value == TypeId::of::<GoDuration>() {
         "duration"

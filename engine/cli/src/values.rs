@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use engine_api::log::Filter;
 use engine_formats::golang::{
     duration::{self, DurationError},
     quote::quote,
 };
+
+use super::is_tilt;
 
 /// A text that is no integer, in the words of Go's `strconv`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +54,23 @@ impl GoDuration {
     pub fn not_negative(self) -> Option<Duration> {
         u64::try_from(self.0).ok().map(Duration::from_nanos)
     }
+}
+
+/// A text that is none of those that are valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotOneOf(&'static str);
+
+/// The level that lines of the log must have. Tilt takes every text, and shows all lines.
+pub fn log_level(text: &str) -> Result<String, NotOneOf> {
+    let is_valid = text.is_empty() || Filter::level_from_flag(text).is_some();
+    if is_valid || is_tilt() { Ok(text.to_owned()) } else { Err(NotOneOf("warn or error")) }
+}
+
+/// Where lines of the log must come from. Tilt takes every text, and shows all lines.
+pub fn log_source(text: &str) -> Result<String, NotOneOf> {
+    let is_valid = ["", "all", "build", "runtime"].contains(&text);
+    if is_valid || is_tilt() { Ok(text.to_owned()) } else { Err(NotOneOf("all, build or runtime")) }
 }
 
 #[cfg(test)]

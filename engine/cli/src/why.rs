@@ -1,7 +1,6 @@
 //! `why`: explains why a resource last ran or what it waits for, down to the root cause.
 
 use clap::Args;
-use engine_formats::golang::quote::quote;
 use serde_json::Value;
 
 use super::{
@@ -9,7 +8,7 @@ use super::{
     client::{WebClient, escape},
     connect::ConnectFlags,
     failure::Failure,
-    program, when,
+    names, when,
 };
 
 /// Explain why a resource ran, is waiting, or is failing.
@@ -30,16 +29,9 @@ pub struct WhyFlags {
 
 /// Runs the command.
 pub fn run(flags: &WhyFlags, printer: Printer) -> Result<(), Failure> {
-    let name = escape(&flags.resource);
-    let found = WebClient::new(&flags.connect)?.find(&format!("explain/{name}"))?;
-    let body = found.ok_or_else(|| {
-        let (name, program) = (quote(&flags.resource), program());
-        Failure::Command(format!("no resource {name} (`{program} status` lists all)"))
-    })?;
-    let address = flags.connect.address();
-    let answer: Value = serde_json::from_slice(&body).map_err(|error| {
-        Failure::Command(format!("unexpected answer from {address} (is it Tilt?): {error}"))
-    })?;
+    let path = format!("explain/{}", escape(&flags.resource));
+    let found = WebClient::new(&flags.connect)?.find(&path, "why")?;
+    let answer = found.ok_or_else(|| names::not_known(&flags.resource, &flags.connect))?;
     if flags.json {
         printer.out(&format!("{answer:#}\n"));
     } else {
@@ -50,21 +42,9 @@ pub fn run(flags: &WhyFlags, printer: Printer) -> Result<(), Failure> {
 
 /// The answer in words: the reason first, then what led to the last run and to the next one.
 fn text(answer: &Value) -> String {
-    let mut out = Outline::default();
-    let (name, reason) = (str_of(&answer["resource"]), &answer["reason"]);
-    out.line(0, &format!("{name}: {}", str_of(&reason["headline"])));
-    for line in items(&reason["detail"]) {
-        out.line(1, str_of(line));
-    }
-    for kept in items(&answer["kept"]) {
-        out.line(1, &format!("changed by others, kept as is: {}", str_of(kept)));
-    }
-    if let Some(since) = reason["since"].as_str() {
-        out.line(1, &format!("since {}", when::when(since)));
-    }
-    if let Some(way_out) = reason["wayOut"].as_str() {
-        out.line(1, &format!("to do: {way_out}"));
-    }
+    let kept = items(&answer["kept"]).iter();
+    let kept = kept.map(|it| format!("changed by others, kept as is: {}", str_of(it)));
+    let mut out = Outline(reason_text(&answer["resource"], &answer["reason"], kept));
     if !answer["pending"].is_null() {
         out.line(1, &format!("wants to run: {}", str_of(&answer["pending"]["reason"])));
         out.causes(2, &answer["pending"]);
@@ -72,6 +52,31 @@ fn text(answer: &Value) -> String {
     if !answer["lastRun"].is_null() {
         let verb = if answer["running"] == true { "running since" } else { "last ran at" };
         out.run(1, verb, &answer["lastRun"]);
+    }
+    out.0
+}
+
+/// The reason of a resource, if an engine has one.
+pub(crate) fn read(resource: &str, connect: &ConnectFlags) -> Option<Value> {
+    let mut answer = WebClient::new(connect).ok()?.read("reasons", "reasons").ok()??;
+    let reasons = answer["reasons"].as_array_mut()?;
+    let at = reasons.iter().position(|it| it["resource"] == resource)?;
+    Some(reasons.swap_remove(at))
+}
+
+/// A reason in words, with more details: the headline after the name of the resource, and a line for all the rest each.
+pub(crate) fn reason_text(
+    resource: &Value,
+    reason: &Value,
+    more: impl Iterator<Item = String>,
+) -> String {
+    let mut out = Outline::default();
+    out.line(0, &format!("{}: {}", str_of(resource), str_of(&reason["headline"])));
+    let details = items(&reason["detail"]).iter().map(|it| str_of(it).to_owned());
+    let since = reason["since"].as_str().map(|it| format!("since {}", when::when(it)));
+    let way_out = reason["wayOut"].as_str().map(|it| format!("to do: {it}"));
+    for line in details.chain(more).chain(since).chain(way_out) {
+        out.line(1, &line);
     }
     out.0
 }

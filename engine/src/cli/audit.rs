@@ -12,7 +12,7 @@ use crate::audit::{self, Contents, Entry};
 #[derive(Debug, Args)]
 pub(super) struct AuditFlags {
     /// Only the last N entries
-    #[arg(short = 'n', long, value_name = "COUNT")]
+    #[arg(short = 'n', long, value_name = "N")]
     last: Option<usize>,
     /// Only entries of this Kubernetes context
     #[arg(long, value_name = "NAME")]
@@ -36,6 +36,9 @@ pub(super) fn run(flags: &AuditFlags, printer: Printer) -> Result<(), Failure> {
     let is_meant = |it: &&Entry| flags.context.as_ref().is_none_or(|name| it.context == *name);
     let entries: Vec<&Entry> = entries.iter().filter(is_meant).collect();
     let skipped = entries.len().saturating_sub(flags.last.unwrap_or(usize::MAX));
+    if entries.is_empty() && !flags.json {
+        printer.out("No writes recorded.\n");
+    }
     for entry in &entries[skipped..] {
         if flags.json {
             let line = serde_json::to_string(entry).unwrap_or_default();

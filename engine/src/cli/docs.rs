@@ -2,7 +2,7 @@
 
 use builtins::docs::{self, Entry, Layout, Page, Param, Shape};
 use clap::{Args, ValueEnum};
-use engine_cli::{Failure, Printer, program};
+use engine_cli::{Failure, Printer, has_colors, program};
 use serde_json::{Value, json};
 
 use super::pager;
@@ -44,7 +44,7 @@ pub(super) fn run(flags: &DocsFlags, printer: Printer) -> Result<(), Failure> {
             printer.out(&format!("{:#}\n", Value::from(all)));
         }
         Format::Markdown => printer.out(&markdown(&pages)),
-        Format::Text => pager::show(&text(flags, &pages, layout(printer)), printer),
+        Format::Text => pager::show(&text(flags, &pages, layout()), printer),
     }
     Ok(())
 }
@@ -82,10 +82,10 @@ fn not_found(name: &str) -> String {
     }
 }
 
-fn layout(printer: Printer) -> Layout {
+fn layout() -> Layout {
     let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let width = columns.unwrap_or(WIDTH).clamp(40, WIDTH);
-    Layout { width, has_colors: printer.has_colors() }
+    Layout { width, has_colors: has_colors() }
 }
 
 fn text(flags: &DocsFlags, pages: &[Page], layout: Layout) -> String {

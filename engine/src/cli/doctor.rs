@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::Args;
-use engine_cli::{Printer, display_name, is_tilt};
+use engine_cli::{Printer, display_name, instances::Instance, is_tilt};
 use serde_json::{Map, Value};
 
 use super::own_version;
@@ -43,6 +43,8 @@ enum ProbeError {
     Start { program: String, source: io::Error },
     #[error(transparent)]
     Wait(#[from] io::Error),
+    #[error("{0}")]
+    NoKubeconfig(KubeconfigPlaces),
     #[error("{0} did not answer in time")]
     Timeout(String),
     /// The last line that the program wrote to stderr.
@@ -76,18 +78,39 @@ pub(super) fn run(flags: &DoctorFlags, printer: Printer) {
     let name = display_name();
     let mut text = format!("{name}: {version}\nSystem: {system}\n");
     for (title, fields) in sections {
-        text.push_str(&format!("---\n{title}\n"));
-        for (name, value) in fields {
-            match value {
-                Ok(value) => text.push_str(&format!("- {name}: {value}\n")),
-                Err(error) => text.push_str(&format!("- {name}: Error: {error}\n")),
-            }
-        }
+        text.push_str(&section(title, fields));
+    }
+    if !is_tilt() {
+        text.push_str(&instances());
     }
     text.push_str(
         "---\nPlease send the info above when filing bug reports. No data is collected.\n",
     );
     printer.out(&text);
+}
+
+/// A part of the report. What has no first field has no others either, and Tilt lists them nevertheless.
+fn section(title: &str, fields: Vec<Field>) -> String {
+    if let (Some((_, Err(error))), false) = (fields.first(), is_tilt()) {
+        let error = error.to_string();
+        return format!("---\n{title}: {}\n", error.trim_start_matches("error: "));
+    }
+    let mut text = format!("---\n{title}\n");
+    for (name, value) in fields {
+        match value {
+            Ok(value) => text.push_str(&format!("- {name}: {value}\n")),
+            Err(error) => text.push_str(&format!("- {name}: Error: {error}\n")),
+        }
+    }
+    text
+}
+
+/// What else matters for an engine.
+fn instances() -> String {
+    let extensions = builtins::extension::standard_library().count();
+    let running: Vec<String> = Instance::all().iter().map(Instance::place).collect();
+    let running = if running.is_empty() { "none".to_owned() } else { running.join(", ") };
+    format!("---\nExtensions: {extensions} bundled\nRunning: {running}\n")
 }
 
 fn go_arch() -> &'static str {
@@ -123,9 +146,9 @@ fn kubernetes(flags: &DoctorFlags, deadline: Instant) -> Vec<Field> {
     let variable = |name: &str| env::var(name).ok();
     let home = variable("HOME").unwrap_or_default();
     let places = KubeconfigPlaces::new(variable("KUBECONFIG").as_deref(), &home);
-    if !places.has_any() && !is_tilt() {
+    if !places.has_any() && !is_tilt() && !flags.json {
         // kubectl would answer each question with an error of its own.
-        return vec![("Config", Ok(places.to_string()))];
+        return vec![("Context", Err(ProbeError::NoKubeconfig(places)))];
     }
     let context = flags.context.as_ref().map(|it| format!("--context={it}"));
     let with = |args: &[&str]| {

@@ -39,22 +39,34 @@ enum Format {
 }
 
 pub(super) fn run(flags: &GraphFlags, printer: Printer) -> Result<(), Failure> {
-    let running = if flags.file.is_none() && flags.args.is_empty() {
-        WebClient::new(&flags.connect).and_then(|mut it| it.get("graph")).ok()
-    } else {
-        None
-    };
-    let graph = match running.and_then(|it| serde_json::from_slice(&it).ok()) {
-        Some(graph) => graph,
-        None => evaluated(flags, printer)?,
+    let is_about_running = flags.file.is_none() && flags.args.is_empty();
+    let running = is_about_running.then(|| running(flags)).transpose()?.flatten();
+    let (graph, reasons) = match running {
+        Some(running) => running,
+        None => (evaluated(flags, printer)?, Value::Null),
     };
     let format = if flags.json { Format::Json } else { flags.output };
     printer.out(&match format {
         Format::Json => format!("{graph:#}\n"),
         Format::Dot => dot(&graph),
-        Format::Text => text(&graph),
+        Format::Text => text(&graph, &reasons["reasons"]),
     });
     Ok(())
+}
+
+/// The graph of a running engine, and how its resources do; nothing if no engine is running.
+fn running(flags: &GraphFlags) -> Result<Option<(Value, Value)>, Failure> {
+    // Without a token there is nobody who would answer.
+    let Ok(mut client) = WebClient::new(&flags.connect) else { return Ok(None) };
+    let read = |it: Result<Option<Value>, Failure>| {
+        it.map_err(|failure| {
+            let hint = "`--file` shows the graph of a Tiltfile, whatever is running";
+            Failure::Command(format!("{}; {hint}", failure.message().trim_end()))
+        })
+    };
+    let Some(graph) = read(client.read("graph", "graph"))? else { return Ok(None) };
+    let reasons = read(client.read("reasons", "graph"))?;
+    Ok(Some((graph, reasons.unwrap_or_default())))
 }
 
 fn evaluated(flags: &GraphFlags, printer: Printer) -> Result<Value, Failure> {
@@ -83,7 +95,12 @@ fn name(resource: &Value) -> &str {
     resource["name"].as_str().unwrap_or_default()
 }
 
-fn text(graph: &Value) -> String {
+fn text(graph: &Value, reasons: &Value) -> String {
+    let state = |name: &str| {
+        let reason = reasons.as_array()?.iter().find(|it| it["resource"] == name)?;
+        let state = reason["state"].as_str().filter(|it| *it != "disabled")?;
+        Some(if state == "idle" { "not started".to_owned() } else { state.replace('_', " ") })
+    };
     let mut out = String::new();
     for resource in resources(graph) {
         let mut notes: Vec<String> = Vec::new();
@@ -95,10 +112,7 @@ fn text(graph: &Value) -> String {
             Some(3) => notes.push("not at start".to_owned()),
             _ => {}
         }
-        for key in ["updateStatus", "runtimeStatus", "hold"] {
-            let shown = resource[key].as_str().filter(|it| *it != "not_applicable");
-            notes.extend(shown.map(str::to_owned));
-        }
+        notes.extend(state(name(resource)));
         let notes =
             if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
         out.push_str(&format!("{}{notes}\n", name(resource)));
@@ -138,13 +152,23 @@ mod tests {
         let graph = json!({"resources": [
             {"name": "db", "deps": null, "updateStatus": "ok", "runtimeStatus": "not_applicable"},
             {"name": "a \"b\"", "deps": ["db"], "disabled": true, "triggerMode": 2},
+            {"name": "web", "deps": null, "triggerMode": 1},
+            {"name": "e2e", "deps": null, "triggerMode": 2},
         ]});
+        let reasons = json!([
+            {"resource": "db", "state": "ok"},
+            {"resource": "a \"b\"", "state": "disabled"},
+            {"resource": "web", "state": "not_ready"},
+            {"resource": "e2e", "state": "idle"},
+        ]);
         expect![[r#"
             db (ok)
             a "b" (disabled, manual)
               waits for db
+            web (manual, not ready)
+            e2e (manual, not started)
         "#]]
-        .assert_eq(&text(&graph));
+        .assert_eq(&text(&graph, &reasons));
         expect![[r#"
             digraph resources {
               rankdir=LR;

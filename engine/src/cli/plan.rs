@@ -6,13 +6,13 @@ use clap::Args;
 use engine_cli::{Failure, Printer, client::WebClient, connect::ConnectFlags};
 use engine_core::{
     Loaded,
-    hold::WaitsOn,
+    hold::{Hold, WaitsOn},
     plan::{self, FirstRun},
     resource::EnableState,
 };
 use engine_formats::kubernetes;
 use engine_model::{
-    BuildDetails, DeployTarget, ImageTarget, KubernetesTarget, Manifest, ResourceName,
+    BuildDetails, DeployTarget, ImageTarget, KubernetesTarget, Manifest, ResourceName, names,
 };
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ pub(super) fn run(flags: &PlanFlags, printer: Printer) -> Result<(), Failure> {
 fn reload(flags: &PlanFlags) -> Result<Option<Value>, Failure> {
     // Without a token there is nobody who would answer.
     let Ok(mut client) = WebClient::new(&flags.connect) else { return Ok(None) };
-    client.work_out("plan").map_err(|failure| {
+    client.work_out("plan", "plan").map_err(|failure| {
         let hint = "use `--file` to plan the first run of a Tiltfile";
         Failure::Command(format!("{}; {hint}", failure.message().trim_end()))
     })
@@ -163,18 +163,31 @@ fn first_run_text(plan: &FirstRun, manifests: &[Manifest], at_once: usize) -> St
     if !plan.waiting.is_empty() {
         out.push_str("Would wait:\n");
         for (name, hold) in &plan.waiting {
-            let on = hold.on().into_iter().map(|it| match it {
-                WaitsOn::Resource(name) => name.to_string(),
-                WaitsOn::Image(name) => name.to_string(),
-                WaitsOn::Cluster(name) => format!("cluster {name}"),
-            });
-            let on: Vec<String> = on.collect();
-            out.push_str(&format!("  {name}: {} {}\n", hold.reason(), on.join(", ")));
+            out.push_str(&format!("  {name}: {}\n", hold_text(hold)));
         }
     }
-    out.push_str(&list("Would not start automatically:", &plan.idle));
+    let is_auto = |name: &ResourceName| {
+        manifests.iter().any(|it| it.name == **name && it.trigger_mode.is_auto_on_change())
+    };
+    let (auto, manual): (Vec<_>, Vec<_>) = plan.idle.iter().cloned().partition(is_auto);
+    out.push_str(&list("Would not run until triggered:", &manual));
+    out.push_str(&list("Would not run until triggered, or until one of its files changes:", &auto));
     out.push_str(&list("Disabled:", &plan.disabled));
     out
+}
+
+/// What a resource would wait for.
+fn hold_text(hold: &Hold) -> String {
+    let on = hold.on().into_iter().map(|it| match it {
+        WaitsOn::Resource(name) => name.to_string(),
+        WaitsOn::Image(name) => format!("image {name}"),
+        WaitsOn::Cluster(names::DOCKER) => "Docker".to_owned(),
+        WaitsOn::Cluster(_) => "Kubernetes".to_owned(),
+    });
+    match on.collect::<Vec<_>>().as_slice() {
+        [] => "waiting for other updates".to_owned(),
+        on => format!("waiting for {}", on.join(", ")),
+    }
 }
 
 fn list(title: &str, names: &[ResourceName]) -> String {
@@ -199,9 +212,10 @@ fn reload_text(plan: &Value) -> String {
         out.push_str(&list(title, &names));
     }
     let n_kept = plan["keep"].as_array().map_or(0, Vec::len);
+    let kept = if n_kept == 1 { "1 resource".to_owned() } else { format!("{n_kept} resources") };
     if out.is_empty() {
-        return format!("Nothing would change; {n_kept} resources stay as they are.\n");
+        return format!("Nothing would change: {kept} would stay as they are.\n");
     }
-    out.push_str(&format!("{n_kept} other resources would stay as they are.\n"));
+    out.push_str(&format!("{kept} would stay as they are.\n"));
     out
 }

@@ -13,7 +13,8 @@ use std::{
 use clap::Args;
 use engine_api::Store;
 use engine_cli::{
-    Failure, Printer, connect::ListenFlags, has_colors, is_tilt, log_style, output_file, values,
+    Failure, Printer, connect::ListenFlags, has_colors, instances, is_tilt, log_style, output_file,
+    values,
 };
 use engine_files::dev_dir;
 use engine_model::GoDuration;
@@ -60,10 +61,11 @@ pub(super) struct StartFlags {
     #[command(flatten)]
     listen: ListenFlags,
     /// Only log lines of this level: warn or error
-    #[arg(long, default_value = "", hide_default_value = true, value_name = "LEVEL")]
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "LEVEL",
+        value_parser = values::log_level)]
     log_level: String,
     /// Only log lines from this source: all, build or runtime
-    #[arg(long, default_value = "all", value_name = "SOURCE")]
+    #[arg(long, default_value = "all", value_name = "SOURCE", value_parser = values::log_source)]
     log_source: String,
     /// Only log lines of these resources
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
@@ -240,7 +242,12 @@ async fn engine(
         start_time: jiff::Timestamp::now(),
         config_file: None,
     };
-    let bound = server::bind(options).await.map_err(|it| failure(&it))?;
+    let bound = server::bind(options).await.map_err(|error| match error {
+        server::BindError::PortTaken { port, .. } => {
+            Failure::Command(instances::port_taken(port).unwrap_or_else(|| error.to_string()))
+        }
+        error => failure(&error),
+    })?;
     let logs = LogStore::new(&logs::Options { level: level(global), ..logs::Options::default() });
     let menu = greet(&logs, &bound, terminal, printer);
     let settings = flags.settings(mode, ci_timeout, bound.port());

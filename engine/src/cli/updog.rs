@@ -15,8 +15,8 @@ use engine_cli::{
     Failure, Printer,
     client::{ApiClient, instances},
     connect::ListenFlags,
+    instances::process_of,
     manifests::{FileFlags, Manifest},
-    stop,
 };
 use engine_formats::golang::os_error::PathError;
 use nix::unistd::Pid;
@@ -97,6 +97,6 @@ fn own_client() -> Option<ApiClient> {
     instances().into_iter().find_map(|name| {
         let client = ApiClient::named(&name).ok()?;
         let session = client.get(Kind::Session, "Tiltfile").ok()?;
-        (stop::process_of(&session)? == Pid::this()).then_some(client)
+        (process_of(&session)? == Pid::this()).then_some(client)
     })
 }

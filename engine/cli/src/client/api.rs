@@ -1,6 +1,9 @@
 //! The API server: objects of tilt.dev/v1alpha1 over REST.
 
-use std::{cell::RefCell, time::Instant};
+use std::{
+    cell::RefCell,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use engine_api::{GROUP, Kind, VERSION};
@@ -17,7 +20,11 @@ use super::{
 use crate::{
     connect::ConnectFlags,
     failure::{Failure, Status, Unreachable},
+    instances::not_running,
 };
+
+/// How long to wait for each answer of an instance that may hang.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where the objects are.
 const BASE: &str = "/apis/tilt.dev/v1alpha1";
@@ -27,6 +34,8 @@ const BASE: &str = "/apis/tilt.dev/v1alpha1";
 pub struct ApiClient {
     server: Server,
     transport: RefCell<Transport>,
+    /// The flags that name it, if a command looks for it.
+    connect: Option<ConnectFlags>,
 }
 
 /// Which objects of a kind; everything if empty.
@@ -65,7 +74,17 @@ impl PatchType {
 impl ApiClient {
     /// A client of the instance that the flags name.
     pub fn new(flags: &ConnectFlags) -> Result<Self, Failure> {
-        Self::named(&flags.api_server_name())
+        let client = Self::named(&flags.api_server_name());
+        let client =
+            client.map_err(|it| if it.is_unreachable() { not_running(flags, it) } else { it })?;
+        Ok(Self { connect: Some(flags.clone()), ..client })
+    }
+
+    /// A client of an instance that may hang: it does not wait long.
+    pub(crate) fn impatient(name: &str) -> Result<Self, Failure> {
+        let mut client = Self::named(name)?;
+        client.transport.get_mut().limit = Some(PATIENCE);
+        Ok(client)
     }
 
     /// A client of the instance that is registered under a name.
@@ -73,7 +92,7 @@ impl ApiClient {
         let server = config::find(name)?;
         let transport = Transport::new(&server.host, server.port.into(), server.tls.clone())
             .map_err(|it| Failure::Command(it.to_string()))?;
-        Ok(Self { server, transport: RefCell::new(transport) })
+        Ok(Self { server, transport: RefCell::new(transport), connect: None })
     }
 
     /// Reads one object.
@@ -207,12 +226,16 @@ impl ApiClient {
     fn unreachable(&self, method: &Method, path: &str, error: &TransportError) -> Failure {
         let address = self.address();
         let verb = method.as_str();
-        Failure::Unreachable(Unreachable {
+        let failure = Failure::Unreachable(Unreachable {
             method: format!("{}{}", &verb[..1], verb[1..].to_lowercase()),
             url: format!("https://{address}{path}"),
             cause: web::cause(error, &address),
             address,
-        })
+        });
+        match (&self.connect, error) {
+            (Some(connect), TransportError::Connect(_)) => not_running(connect, failure),
+            _ => failure,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn find(name: &str) -> Result<Server, Failure> {
             }
         }
     }
-    let missing = || Failure::Command(format!("No {} apiserver found: {name}", program()));
+    let missing = || Failure::NotRunning(format!("No {} apiserver found: {name}", program()));
     let context = entry(&configs, "contexts", name).ok_or_else(missing)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let cluster = entry(&configs, "clusters", &text(&context["context"]["cluster"]));

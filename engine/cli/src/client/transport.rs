@@ -3,7 +3,11 @@
 //! A command makes a few requests one after another, so a runtime on the calling thread is enough; the connection
 //! lives as long as that runtime.
 
-use std::{io, sync::Arc, time::Instant};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -17,7 +21,7 @@ use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{
     runtime::{Builder, Runtime},
-    time::timeout_at,
+    time::{timeout, timeout_at},
 };
 use tokio_rustls::TlsConnector;
 
@@ -51,6 +55,8 @@ pub(crate) struct Transport {
     host: String,
     port: i64,
     tls: Option<Arc<ClientConfig>>,
+    /// How long each step may take; without one, as long as it takes.
+    pub(super) limit: Option<Duration>,
 }
 
 /// What a server answered.
@@ -70,7 +76,7 @@ impl Transport {
     /// A connection to be made.
     pub(crate) fn new(host: &str, port: i64, tls: Option<Arc<ClientConfig>>) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
-        Ok(Self { runtime, sender: None, host: host.to_owned(), port, tls })
+        Ok(Self { runtime, sender: None, host: host.to_owned(), port, tls, limit: None })
     }
 
     /// Sends a request and waits for the whole answer.
@@ -86,7 +92,8 @@ impl Transport {
         let status = response.status();
         let location = response.headers().get(header::LOCATION);
         let location = location.and_then(|it| it.to_str().ok()).map(str::to_owned);
-        let body = self.runtime.block_on(response.into_body().collect())?.to_bytes().to_vec();
+        let body = async { Ok(response.into_body().collect().await?) };
+        let body = self.block_on(body)?.to_bytes().to_vec();
         Ok(Answer { status: status.as_u16(), status_text: status.to_string(), body, location })
     }
 
@@ -107,20 +114,29 @@ impl Transport {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<hyper::Response<Incoming>, TransportError> {
-        let sender = match self.sender.take().filter(|it| !it.is_closed()) {
+        let mut sender = match self.sender.take().filter(|it| !it.is_closed()) {
             Some(sender) => sender,
             None => self.connect()?,
         };
-        let sender = self.sender.insert(sender);
-        let response = self.runtime.block_on(async {
+        let response = self.block_on(async {
             sender.ready().await?;
-            sender.send_request(request).await
+            Ok(sender.send_request(request).await?)
         })?;
+        self.sender = Some(sender);
         Ok(response)
     }
 
+    fn block_on<T>(
+        &self,
+        work: impl Future<Output = Result<T, TransportError>>,
+    ) -> Result<T, TransportError> {
+        let limit = self.limit.unwrap_or(Duration::MAX);
+        let too_late = |_| Err(TransportError::Connect(io::ErrorKind::TimedOut.into()));
+        self.runtime.block_on(async { timeout(limit, work).await.unwrap_or_else(too_late) })
+    }
+
     fn connect(&self) -> Result<SendRequest<Full<Bytes>>, TransportError> {
-        self.runtime.block_on(async {
+        self.block_on(async {
             let stream = dial(&self.host, self.port).await?;
             match &self.tls {
                 None => handshake(TokioIo::new(stream)).await,

@@ -10,7 +10,12 @@ use hyper::{Method, Request, header};
 use serde_json::Value;
 
 use super::transport::{Answer, Transport, TransportError};
-use crate::{connect::ConnectFlags, display_name, failure::Failure};
+use crate::{
+    connect::ConnectFlags,
+    display_name,
+    failure::Failure,
+    instances::{Instance, not_running},
+};
 
 /// The header that carries the token.
 const TOKEN_HEADER: &str = "x-tilt-token";
@@ -19,7 +24,7 @@ const TOKEN_HEADER: &str = "x-tilt-token";
 #[derive(Debug)]
 pub struct WebClient {
     transport: Transport,
-    address: String,
+    connect: ConnectFlags,
     token: String,
 }
 
@@ -27,9 +32,9 @@ impl WebClient {
     /// A client of the instance that the flags name; nothing is sent yet.
     pub fn new(flags: &ConnectFlags) -> Result<Self, Failure> {
         let token = dev_dir::token().map_err(|it| Failure::Plain(it.to_string()))?;
-        let transport = Transport::new(&flags.host, flags.port, None)
+        let transport = Transport::new(flags.host(), flags.port(), None)
             .map_err(|it| Failure::Plain(it.to_string()))?;
-        Ok(Self { transport, address: flags.address(), token })
+        Ok(Self { transport, connect: flags.clone(), token })
     }
 
     /// Reads something as JSON.
@@ -51,10 +56,13 @@ impl WebClient {
         Err(Failure::Plain(format!("Request to {url} failed with status {status}: {body}")))
     }
 
-    /// Reads what is known of something, as JSON; nothing if nobody knows it.
-    pub(crate) fn find(&mut self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+    /// Reads what an engine knows of something, for a command that Tilt lacks; nothing if it does not know it.
+    pub(crate) fn find(&mut self, path: &str, command: &str) -> Result<Option<Value>, Failure> {
         let answer = self.send(&Method::GET, path, None)?;
-        if answer.status == 404 { Ok(None) } else { self.body(path, answer).map(Some) }
+        if answer.status == 404 && self.tilt().is_none() {
+            return Ok(None);
+        }
+        self.of_engine(path, command, answer).map(Some)
     }
 
     /// Sends JSON; gives the status code and the trimmed answer.
@@ -63,31 +71,55 @@ impl WebClient {
         Ok((answer.status, String::from_utf8_lossy(&answer.body).trim().to_owned()))
     }
 
-    /// Has something worked out, as JSON; nothing if no instance is running. That it refuses is a failure.
-    pub fn work_out(&mut self, path: &str) -> Result<Option<Value>, Failure> {
-        self.ask(&Method::POST, path)
+    /// Has an engine work something out, for a command that Tilt lacks; nothing if no instance is running.
+    pub fn work_out(&mut self, path: &str, command: &str) -> Result<Option<Value>, Failure> {
+        self.ask(&Method::POST, path, command)
     }
 
-    /// Reads something as JSON; nothing if no instance is running.
-    pub(crate) fn read(&mut self, path: &str) -> Result<Option<Value>, Failure> {
-        self.ask(&Method::GET, path)
+    /// Reads what only an engine knows, for a command that Tilt lacks; nothing if no instance is running.
+    pub fn read(&mut self, path: &str, command: &str) -> Result<Option<Value>, Failure> {
+        self.ask(&Method::GET, path, command)
     }
 
-    fn ask(&mut self, method: &Method, path: &str) -> Result<Option<Value>, Failure> {
-        let answer = match self.try_send(method, path, None) {
-            Err(TransportError::Connect(_)) => return Ok(None),
-            Err(error) => return Err(self.unreachable(method, path, &error)),
-            Ok(answer) => self.body(path, answer)?,
-        };
-        let no_json = |_| {
-            let url = self.url(path);
-            Failure::Plain(format!("what answers at {url} is no engine that knows this request"))
-        };
-        serde_json::from_slice(&answer).map(Some).map_err(no_json)
+    fn ask(
+        &mut self,
+        method: &Method,
+        path: &str,
+        command: &str,
+    ) -> Result<Option<Value>, Failure> {
+        match self.try_send(method, path, None) {
+            Err(TransportError::Connect(_)) => Ok(None),
+            Err(error) => Err(self.unreachable(method, path, &error)),
+            Ok(answer) => self.of_engine(path, command, answer).map(Some),
+        }
+    }
+
+    /// The answer of an engine; other programs are told to their face.
+    fn of_engine(&self, path: &str, command: &str, answer: Answer) -> Result<Value, Failure> {
+        let value = self.body(path, answer).and_then(|body| {
+            let address = self.connect.address();
+            serde_json::from_slice(&body).map_err(|error| {
+                let text = format!("unexpected answer from {address} (is it Tilt?): {error}");
+                Failure::Command(text)
+            })
+        });
+        value.map_err(|failure| match self.tilt() {
+            Some(tilt) => {
+                let address = self.connect.address();
+                Failure::Command(format!("{address} is {tilt}, which has no `{command}`"))
+            }
+            None => failure,
+        })
+    }
+
+    /// What a Tilt calls itself, if it is one.
+    fn tilt(&self) -> Option<String> {
+        let instance = Instance::find(&self.connect.api_server_name()).ok()??;
+        instance.tilt().map(str::to_owned)
     }
 
     fn url(&self, path: &str) -> String {
-        format!("http://{}/api/{path}", self.address)
+        format!("http://{}/api/{path}", self.connect.address())
     }
 
     fn send(
@@ -103,10 +135,15 @@ impl WebClient {
     fn unreachable(&self, method: &Method, path: &str, error: &TransportError) -> Failure {
         let url = self.url(path);
         let verb = if method == Method::POST { "Post" } else { "Get" };
-        let cause = cause(error, &self.address);
+        let cause = cause(error, &self.connect.address());
         let quoted = quote(&url);
         let name = display_name();
-        Failure::Plain(format!("Could not connect to {name} at {url}: {verb} {quoted}: {cause}"))
+        let text = format!("Could not connect to {name} at {url}: {verb} {quoted}: {cause}");
+        let failure = Failure::Plain(text);
+        match error {
+            TransportError::Connect(_) => not_running(&self.connect, failure),
+            _ => failure,
+        }
     }
 
     fn try_send(
@@ -116,12 +153,12 @@ impl WebClient {
         body: Option<&Value>,
     ) -> Result<Answer, TransportError> {
         let payload = Bytes::from(body.map(Value::to_string).unwrap_or_default());
-        let (address, token) = (&self.address, &self.token);
+        let (address, token) = (self.connect.address(), &self.token);
         self.transport.send(|| {
             let mut request = Request::builder()
                 .method(method)
                 .uri(format!("/api/{path}"))
-                .header(header::HOST, address)
+                .header(header::HOST, &address)
                 .header(TOKEN_HEADER, token);
             if body.is_some() {
                 request = request.header(header::CONTENT_TYPE, "application/json");

@@ -99,9 +99,10 @@ impl Lines<'_> {
         self.printed += objects.len();
         let mut rows = Vec::new();
         if is_first && !self.flags.no_headers {
-            rows.push(headers(self.flags));
+            rows.push(headers(self.flags, None));
         }
-        rows.extend(objects.iter().map(|it| row(self.flags, self.kind, it, self.flags.show_kind)));
+        let (flags, kind) = (self.flags, self.kind);
+        rows.extend(objects.iter().map(|it| row(flags, kind, it, flags.show_kind, None)));
         for row in &rows {
             self.widths.resize(row.len(), 0);
             for (width, cell) in self.widths.iter_mut().zip(row) {

@@ -12,6 +12,7 @@ use engine_api::log::{
 };
 use serde::Deserialize;
 
+use super::own_span::OwnSpan;
 use crate::{Printer, log_style};
 
 /// How many segments are looked at together: pieces of a line that are among them make up one line.
@@ -65,6 +66,8 @@ pub(super) struct Output<W> {
     spans: HashMap<String, Arc<Span>>,
     batch: Vec<Segment>,
     text: String,
+    /// What is shown, if that is not everything.
+    own: Option<OwnSpan>,
 }
 
 enum Format {
@@ -89,11 +92,22 @@ impl<W: Write> Output<W> {
             spans: HashMap::new(),
             batch: Vec::new(),
             text: String::new(),
+            own: None,
         }
+    }
+
+    /// The same, for some updates only.
+    pub(super) fn of(self, own: OwnSpan) -> Self {
+        Self { own: Some(own), ..self }
     }
 
     /// Takes a segment; it is written soon, or when [`Self::flush`] is called.
     pub(super) fn add(&mut self, sent: SentSegment) -> io::Result<()> {
+        if let Some(own) = &mut self.own
+            && !own.admits(&sent.manifest_name, &sent.span_id)
+        {
+            return Ok(());
+        }
         let span = self.spans.entry(sent.span_id).or_insert_with_key(|id| {
             Arc::new(Span { id: id.as_str().into(), resource: sent.manifest_name.into() })
         });

@@ -22,6 +22,7 @@ use crate::{
     connect::{ConnectFlags, dial},
     display_name,
     failure::Failure,
+    instances::not_running,
 };
 
 /// The address of the token for web sockets; messages name it.
@@ -63,7 +64,7 @@ struct Instance<'i> {
 
 impl Instance<'_> {
     async fn connect(&self) -> io::Result<TcpStream> {
-        dial(&self.flags.host, self.flags.port).await
+        dial(self.flags.host(), self.flags.port()).await
     }
 
     async fn get(&self, path: &str) -> io::Result<Response<Incoming>> {
@@ -107,7 +108,8 @@ impl Instance<'_> {
         };
         let get = quote(&url);
         let context = format!("fetching websocket token: connecting to {} at", display_name());
-        Failure::Command(format!("{context} {url}: Get {get}: {cause}"))
+        let failure = Failure::Command(format!("{context} {url}: Get {get}: {cause}"));
+        not_running(self.flags, failure)
     }
 
     async fn websocket_token(&self) -> Result<String, Failure> {

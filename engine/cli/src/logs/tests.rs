@@ -90,7 +90,7 @@ async fn printed(router: Router, query: &Query, json: bool) -> Result<String, Fa
     let listener = tokio::net::TcpListener::bind("localhost:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = tokio::spawn(axum::serve(listener, router).into_future());
-    let connect = ConnectFlags { host: "localhost".to_owned(), port: port.into() };
+    let connect = ConnectFlags::new(Some(port.into()), "localhost".to_owned());
     let mut out = Vec::new();
     let mut output = Output::new(query, json, &mut out, Printer);
     let result = source::print(&connect, "token", query, &mut output).await;
@@ -152,25 +152,9 @@ async fn what_was_seen_is_not_printed_again() {
 }
 
 #[tokio::test]
-async fn an_instance_that_is_not_there_or_does_not_answer_is_named() {
+async fn an_instance_that_does_not_answer_is_named() {
     let forbidden = Router::new().fallback(async || axum::http::StatusCode::FORBIDDEN);
     let error = printed(forbidden, &Query::default(), false).await.unwrap_err().to_string();
     assert!(error.starts_with("Error: fetching websocket token: request to http://localhost:"));
     assert!(error.ends_with("/api/websocket_token failed with status \"403 Forbidden\""));
-
-    let free = tokio::net::TcpListener::bind("localhost:0").await.unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
-    let connect = ConnectFlags { host: "localhost".to_owned(), port: port.into() };
-    let query = Query::default();
-    let mut output = Output::new(&query, false, Vec::new(), Printer);
-    let result = source::print(&connect, "token", &query, &mut output).await;
-    let url = format!("http://localhost:{port}/api/websocket_token");
-    assert_eq!(
-        result.unwrap_err().to_string(),
-        format!(
-            "Error: fetching websocket token: connecting to engine at {url}: Get \"{url}\": \
-             dial tcp 127.0.0.1:{port}: connect: connection refused"
-        )
-    );
 }

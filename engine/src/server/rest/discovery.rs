@@ -5,6 +5,7 @@ use axum::{
     response::Response,
 };
 use engine_api::{ApiError, GROUP, GROUP_VERSION, Kind, Store, VERSION};
+use engine_cli::instances::ENGINE_PATH;
 use serde_json::{Value, json};
 
 use super::{answer, openapi};
@@ -41,6 +42,8 @@ pub(super) fn answer(parts: &Parts, store: &Store) -> Response {
         }
         "/apis/tilt.dev/v1alpha1" => answer::json(&resources()),
         "/version" => answer::json(&version()),
+        // Commands tell an engine from a Tilt by this.
+        ENGINE_PATH => answer::json(&json!({"version": env!("CARGO_PKG_VERSION")})),
         "/metrics" => answer::text(StatusCode::OK, metrics(store)),
         "/openapi/v2" => openapi::v2(parts),
         "/openapi/v3" => answer::json(&openapi::v3_index()),

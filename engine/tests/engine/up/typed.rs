@@ -39,7 +39,13 @@ fn waiting_for_an_update_shows_its_log_and_fails_with_it() {
     assert_eq!(failed.status.code(), Some(1), "{out}{err}");
     assert!(out.contains("         base │ from base\n"), "{out}");
     assert!(!out.contains("from app"), "{out}");
-    assert!(err.contains("resource \"app\" waits for resource \"base\""), "{err}");
+    assert!(err.starts_with("Error: the update of resource \"base\" failed\nbase: "), "{err}");
+    assert!(err.contains("\n  last output: from base\n"), "{err}");
+    assert!(err.contains("\n  to do: save a file of it, or `engine trigger base`"), "{err}");
+    assert!(err.ends_with("\nresource \"app\" waits for resource \"base\"\n"), "{err}");
+    let late = project.engine(&["trigger", "--wait", "--timeout", "10ms", "app"]);
+    let (_, err) = texts(&late);
+    assert!(err.contains("has not ended in time\napp: waiting for base: "), "{err}");
 
     // A dependency that failed is tried again.
     project.write("good", "");
@@ -51,6 +57,36 @@ fn waiting_for_an_update_shows_its_log_and_fails_with_it() {
     assert!(out.ends_with("\nCLI Trigger\nRunning cmd: echo from app\nfrom app\n"), "{out}");
     let result = project.json(&["trigger", "--wait", "--json", "app"]);
     assert_eq!(result["succeeded"], true, "{result}");
+}
+
+#[test]
+fn waiting_for_an_update_shows_nothing_of_the_one_before() {
+    let project = Project::new(
+        "local_resource('slow', 'echo begin; touch begun; while ! test -e go; do sleep 0.01; done; echo end',\n\
+         trigger_mode=TRIGGER_MODE_MANUAL, auto_init=False)",
+    );
+    let instance = project.up();
+    instance.wait_for_update("slow", "none");
+    project.out(&["trigger", "slow"]);
+    project.wait_for("begun");
+    let mut second = project.command(&["trigger", "--wait", "slow"]);
+    let mut second = second.stdout(Stdio::piped()).spawn().expect("it starts");
+    until("the second trigger", || {
+        let queued = ["get", "uiresource", "slow", "-o", "jsonpath={.status.queued}"];
+        (project.out(&queued) == "true").then_some(())
+    });
+    project.write("go", "");
+    let mut out = String::new();
+    let printed = second.stdout.take().expect("it is piped").read_to_string(&mut out);
+    printed.expect("it is text");
+    assert!(second.wait().expect("it is a child").success());
+    let head = "Successfully triggered update for resource: \"slow\"\n";
+    assert!(
+        out.starts_with(&format!("{head}CLI Trigger\n"))
+            || out.starts_with(&format!("{head}\nCLI Trigger\n")),
+        "{out}"
+    );
+    assert_eq!(out.matches("end\n").count(), 1 + out.matches("echo end\n").count(), "{out}");
 }
 
 #[test]
@@ -104,7 +140,10 @@ fn an_engine_in_the_background_is_found_and_stopped() {
     let project = Project::new(TILTFILE);
     let none = project.engine(&["stop"]);
     assert_eq!(none.status.code(), Some(1));
-    assert!(texts(&none).1.starts_with("Error: no instance is running at localhost:"), "{none:?}");
+    assert!(
+        texts(&none).1.starts_with("Error: no engine is running (`engine up` starts one)"),
+        "{none:?}"
+    );
 
     let started = project.json(&["up", "--detach", "--json"]);
     assert!(started["pid"].as_u64().is_some_and(|it| it > 1), "{started}");
@@ -112,10 +151,10 @@ fn an_engine_in_the_background_is_found_and_stopped() {
     assert_eq!(project.out(&["get", "uiresource", "(Tiltfile)", "-o", "name"]).lines().count(), 1);
     let again = project.engine(&["up", "--detach", "--port", &project.port()]);
     assert_eq!(again.status.code(), Some(1));
-    assert!(texts(&again).1.contains("already have another process on port"), "{again:?}");
+    assert!(texts(&again).1.contains("already uses port"), "{again:?}");
 
     let other = project.engine(&["stop", "--port", "1"]);
-    assert!(texts(&other).1.contains("(--all ends all)"), "{other:?}");
+    assert!(texts(&other).1.contains("nothing runs on port 1. Running: port "), "{other:?}");
     let stopped = project.json(&["stop", "--all", "--json"]);
     assert_eq!(stopped["pid"], started["pid"], "{stopped}");
     assert_eq!(project.engine(&["stop"]).status.code(), Some(1));
