@@ -11,19 +11,26 @@ mod report;
 
 pub(crate) use advice::{Advice, MissingExtension};
 
+/// What is wrong, in parts. Each may be unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gist {
+    /// What kind of problem it is, in a few words.
+    pub title: Option<String>,
+    /// What is wrong, without its place; Tilt's words if there is nothing better.
+    pub brief: Option<String>,
+    /// The name that was probably meant.
+    pub meant: Option<String>,
+}
+
 /// One thing that is wrong, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// A stable name for this kind of problem, for programs.
     pub code: &'static str,
-    /// What kind of problem it is, in a few words for people.
-    pub title: Option<String>,
     /// Tilt's words.
     pub message: String,
-    /// What is wrong, without its place and without what was probably meant.
-    pub brief: String,
-    /// The name that was probably meant.
-    pub meant: Option<String>,
+    /// The same for people who see where it is.
+    pub gist: Box<Gist>,
     /// The way out, if we know one.
     pub help: Option<String>,
     /// Where it is.
@@ -33,9 +40,7 @@ pub struct Problem {
 impl Problem {
     /// A problem that is in no particular place.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        let message = message.into();
-        let brief = message.clone();
-        Self { code, title: None, message, brief, meant: None, help: None, location: None }
+        Self { code, message: message.into(), gist: Box::default(), help: None, location: None }
     }
 
     /// The same problem with the way out of it.
@@ -49,7 +54,7 @@ impl Problem {
     #[must_use]
     pub(crate) fn suggest(mut self, meant: Option<&str>) -> Self {
         if let Some(meant) = meant {
-            self.meant = Some(meant.to_owned());
+            self.gist.meant = Some(meant.to_owned());
             self.help = Some(advice::did_you_mean(meant));
         }
         self
@@ -59,10 +64,10 @@ impl Problem {
     #[must_use]
     pub(crate) fn advise_on(mut self, error: &EvalError) -> Self {
         self.help = advice::help(error);
-        self.meant = advice::meant(error);
+        self.gist.meant = advice::meant(error);
         if let Some(missing) = error.payload::<MissingExtension>() {
-            self.brief = missing.to_string();
-            self.title = Some(missing.to_string());
+            self.gist.brief = Some(missing.to_string());
+            self.gist.title = Some(missing.to_string());
         }
         self
     }
@@ -74,12 +79,14 @@ impl Problem {
         self
     }
 
-    fn titled(self, title: impl Into<String>) -> Self {
-        Self { title: Some(title.into()), ..self }
+    fn titled(mut self, title: impl Into<String>) -> Self {
+        self.gist.title = Some(title.into());
+        self
     }
 
-    fn in_brief(self, brief: impl Into<String>) -> Self {
-        Self { brief: brief.into(), ..self }
+    fn in_brief(mut self, brief: impl Into<String>) -> Self {
+        self.gist.brief = Some(brief.into());
+        self
     }
 }
 

@@ -59,7 +59,7 @@ fn evaluate_here(request: &Request, host: Arc<dyn Host>, limits: Limits) -> Eval
         Ok(path) => path,
         Err((watched, problem)) => {
             let load = Load { config_files: vec![watched], ..Load::default() };
-            return Evaluation::failed(load, vec![problem]);
+            return Evaluation::failed(load, vec![*problem]);
         }
     };
     let tiltignore_path = path::join(&[path::dir(&main_path).as_str(), ".tiltignore"]);
@@ -122,7 +122,7 @@ fn execute(session: &Session, interpreter: &Interpreter, main_path: &str) -> Res
 }
 
 /// The absolute path of the main Tiltfile, links resolved; else what to watch, and what is wrong.
-fn real_path(request: &Request, host: &dyn Host) -> Result<String, (String, Problem)> {
+fn real_path(request: &Request, host: &dyn Host) -> Result<String, (String, Box<Problem>)> {
     let given = &request.path;
     let absolute = if path::is_abs(given) {
         path::clean(given)
@@ -136,9 +136,9 @@ fn real_path(request: &Request, host: &dyn Host) -> Result<String, (String, Prob
             );
             let mut problem = Problem::new("tiltfile::not_found", message);
             problem.help = Some("run this in the directory of the Tiltfile, or pass its path with `-f`".to_owned());
-            (absolute.clone(), problem)
+            (absolute.clone(), Box::new(problem))
         } else {
-            (absolute.clone(), Problem::new("tiltfile::not_found", why.to_string()))
+            (absolute.clone(), Box::new(Problem::new("tiltfile::not_found", why.to_string())))
         }
     })
 }

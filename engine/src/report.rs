@@ -157,7 +157,7 @@ fn offset(text: &str, line: u32, column: u32) -> usize {
 
 impl fmt::Display for View<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match &self.problem.title {
+        f.write_str(match &self.problem.gist.title {
             _ if !self.is_first => &self.problem.message,
             Some(title) => title,
             None if self.source.is_some() => "this call is the cause",

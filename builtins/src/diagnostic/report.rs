@@ -27,7 +27,7 @@ impl Failure {
         let callers = callers.filter(|(place, _)| place.is_some() && *place != at);
         let callers = callers.map(|(place, it)| Caller { place, function: it.function.clone() });
         let stack = callers.take(MAX_CALLERS).collect();
-        let brief = self.brief(problem);
+        let brief = brief(problem);
         let mut lines = brief.lines();
         let first = lines.next().unwrap_or_default();
         Report {
@@ -42,15 +42,8 @@ impl Failure {
         }
     }
 
-    /// What is wrong, without the words of Tilt's own suggestion.
-    fn brief<'a>(&self, problem: &'a Problem) -> &'a str {
-        let brief = problem.brief.trim();
-        let hint = brief.rfind(" (did you mean ").filter(|_| problem.meant.is_some());
-        hint.map_or(brief, |at| &brief[..at])
-    }
-
     fn headline(&self, problem: &Problem, first: &str) -> String {
-        let meant = problem.meant.as_deref();
+        let meant = problem.gist.meant.as_deref();
         let meant = meant.map_or(String::new(), |it| format!(" (did you mean {it}?)"));
         let place = problem.location.as_ref().map_or(String::new(), |it| {
             let inside = it.file.strip_prefix(&self.dir).and_then(|it| it.strip_prefix('/'));
@@ -58,6 +51,13 @@ impl Failure {
         });
         format!("{place}{first}{meant}")
     }
+}
+
+/// What is wrong, without the words of Tilt's own suggestion.
+fn brief(problem: &Problem) -> &str {
+    let brief = problem.gist.brief.as_ref().unwrap_or(&problem.message).trim();
+    let hint = brief.rfind(" (did you mean ").filter(|_| problem.gist.meant.is_some());
+    hint.map_or(brief, |at| &brief[..at])
 }
 
 /// The lines around a place.

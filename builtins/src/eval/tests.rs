@@ -97,7 +97,7 @@ fn misspelled_names_come_with_what_was_probably_meant() {
     ] {
         let (_, failure) = evaluated(text);
         let failure = failure.expect(text);
-        assert_eq!(failure.problems[0].meant.as_deref(), meant, "{text}: {}", failure.text);
+        assert_eq!(failure.problems[0].gist.meant.as_deref(), meant, "{text}: {}", failure.text);
         if let Some(meant) = meant {
             let (end, help) =
                 (format!(" (did you mean {meant}?)"), format!("did you mean `{meant}`?"));
@@ -114,7 +114,7 @@ fn reported(text: &str) -> String {
     let (_, failure) = evaluated(text);
     let failure = failure.expect(text);
     let report = failure.report();
-    let title = failure.problems[0].title.as_deref().unwrap_or_default();
+    let title = failure.problems[0].gist.title.as_deref().unwrap_or_default();
     let mut told = format!("{title}: {}\n", report.headline);
     told += &report.more.iter().map(|it| format!("more: {it}\n")).collect::<String>();
     if let (Some(excerpt), Some(at)) = (report.excerpt, report.place) {
