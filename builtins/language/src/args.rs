@@ -214,7 +214,7 @@ impl<'v> Args<'v> {
     ) -> starlark::Result<T> {
         let mut given = None::<T>;
         self.unpack(eval, &mut [(param, &mut given)])?;
-        Ok(given.expect("a parameter that is not optional is given"))
+        given.ok_or_else(|| self.error(format!("missing argument for {param}")))
     }
 
     /// The same without a name.
@@ -224,7 +224,7 @@ impl<'v> Args<'v> {
     ) -> starlark::Result<T> {
         let mut given = None::<T>;
         self.unpack_positional(eval, 1, &mut [&mut given])?;
-        Ok(given.expect("a parameter that is not optional is given"))
+        given.ok_or_else(|| self.error("missing argument"))
     }
 
     /// An error of this builtin, prefixed with its name.

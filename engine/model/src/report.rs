@@ -80,7 +80,15 @@ impl Report {
 /// A text that says everything.
 impl From<&str> for Report {
     fn from(text: &str) -> Self {
-        let headline = text.trim().lines().last().unwrap_or_default().to_owned();
+        let headline = telling_line(text).to_owned();
         Self { text: text.to_owned(), headline, ..Self::default() }
     }
+}
+
+/// The line of an error that says what is wrong: below a traceback the last one, else the first one.
+fn telling_line(error: &str) -> &str {
+    let mut lines = error.trim().lines();
+    let is_traceback = error.trim_start().starts_with("Traceback");
+    let line = if is_traceback { lines.last() } else { lines.next() };
+    line.unwrap_or_default().trim()
 }

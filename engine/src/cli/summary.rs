@@ -6,7 +6,7 @@ use engine_api::{Kind, Store};
 use engine_core::Time;
 use engine_view::reason::{Reason, State, duration};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
@@ -122,10 +122,9 @@ impl Summary {
 
 /// A failure with a place, so that GitHub shows it there.
 fn annotation(reason: &Reason, root: &str) -> Option<String> {
-    let place = json!(reason)["place"].take();
-    let (file, line) = (place["file"].as_str()?, place["line"].as_u64()?);
+    let place = reason.place.as_ref()?;
     let message = format!("{}: {}", reason.resource, reason.headline);
-    Some(github_error(Path::new(file), line, &message, root))
+    Some(github_error(Path::new(&place.file), place.line.into(), &message, root))
 }
 
 /// An error in GitHub's words; paths are relative to the root of the repository.

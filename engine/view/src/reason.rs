@@ -443,11 +443,6 @@ fn last_line(text: &str) -> &str {
     text.trim().lines().last().unwrap_or_default().trim()
 }
 
-/// The line of an error of a Tiltfile that says what is wrong: below a traceback the last one, else the first one.
-fn telling_line(error: &str) -> &str {
-    if error.trim_start().starts_with("Traceback") { last_line(error) } else { first_line(error) }
-}
-
 /// The first line of a text, shortened to what fits into a list.
 fn one_line(text: &str) -> String {
     const MAX: usize = 300;

@@ -3,7 +3,7 @@
 use engine_core::tiltfile::{MAIN, Run, Tiltfile};
 use engine_model::{Excerpt, Report};
 
-use super::{FirstError, Reason, State, telling_line};
+use super::{FirstError, Reason, State, first_line};
 
 pub(super) fn of(tiltfile: &Tiltfile) -> Reason {
     let name = &*tiltfile.name;
@@ -17,7 +17,7 @@ pub(super) fn of(tiltfile: &Tiltfile) -> Reason {
         (None, _) => Reason::new(name, State::Ok, "loaded").since(run.ended),
         (Some(_), Some(report)) => of_report(name, run, report),
         (Some(error), None) => {
-            let failed = Reason::new(name, State::Failed, telling_line(error)).since(run.ended);
+            let failed = Reason::new(name, State::Failed, first_line(error)).since(run.ended);
             failed.detail(error.trim_end()).way_out(load_again(name))
         }
     }
