@@ -44,6 +44,7 @@ impl Panic {
     }
 
     /// The same without what nobody may read.
+    #[must_use]
     pub fn scrubbed(self, scrub: impl Fn(&str) -> String) -> Self {
         Self { message: scrub(&self.message), ..self }
     }

@@ -29,6 +29,7 @@ impl Environment {
     }
 
     /// Starts programs with the commands that `launch` makes of their names.
+    #[must_use]
     pub fn starting_with(self, launch: impl Fn(&str) -> Command + Send + Sync + 'static) -> Self {
         Self { launch: Arc::new(launch), ..self }
     }

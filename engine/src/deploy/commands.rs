@@ -136,6 +136,7 @@ impl Output {
     }
 
     /// The same, without some of the lines.
+    #[must_use]
     pub fn without(&self, is_unwanted: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         let write = Arc::clone(&self.write);
         let line = Mutex::new(String::new());

@@ -34,7 +34,7 @@ pub(super) struct Builder {
 /// Decides who builds images for a cluster, and where they go.
 pub(super) fn builder(
     known: &KubeCluster,
-    registry: Option<LocalRegistry>,
+    registry: Option<&LocalRegistry>,
     docker: Result<ClusterDocker, ClusterDockerError>,
     arch: String,
     parts: BuilderParts,
@@ -45,7 +45,7 @@ pub(super) fn builder(
     };
     let images = ClusterImages {
         has_local_registry: registry.is_some(),
-        registry: registry.as_ref().map(Registry::from),
+        registry: registry.map(Registry::from),
         arch,
         product: known.product,
         name: known.cluster.clone(),

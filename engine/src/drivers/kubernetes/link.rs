@@ -144,7 +144,7 @@ impl<M> KubernetesDriver<M> {
         link.tracker = Some(Tracker::new(cluster.clone(), self.started, report));
         link.cluster = Some(cluster);
         link.is_usable.send_replace(true);
-        link.builder = Some(images::builder(&link.known, registry, docker, arch, builder));
+        link.builder = Some(images::builder(&link.known, registry.as_ref(), docker, arch, builder));
         Some(Event::Cluster(ClusterEvent::Connected(Box::new(connection))))
     }
 }
