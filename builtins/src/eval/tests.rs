@@ -116,7 +116,9 @@ fn reported(text: &str) -> String {
     let report = failure.report();
     let title = failure.problems[0].gist.title.as_deref().unwrap_or_default();
     let mut told = format!("{title}: {}\n", report.headline);
-    told += &report.more.iter().map(|it| format!("more: {it}\n")).collect::<String>();
+    for line in report.more {
+        told += &format!("more: {line}\n");
+    }
     if let (Some(excerpt), Some(at)) = (report.excerpt, report.place) {
         told += &format!(
             "{at}, {} wide, in {}: {:?}\n",
