@@ -44,11 +44,6 @@ impl Instance {
         thread::scope(|scope| scope.spawn(|| Self::ask(name)).join().unwrap_or(Ok(None)))
     }
 
-    /// The instance on a web port.
-    pub fn on_port(port: u16) -> Option<Self> {
-        Self::find(&name_of_port(port.into())).ok().flatten()
-    }
-
     /// All instances of this user that answer.
     #[must_use]
     pub fn all() -> Vec<Self> {
@@ -108,7 +103,10 @@ impl Instance {
 /// Why a port cannot be had, if it is an instance that has it.
 #[must_use]
 pub fn port_taken(port: u16) -> Option<String> {
-    let found = Instance::on_port(port).filter(|_| !is_tilt())?;
+    if is_tilt() {
+        return None;
+    }
+    let found = Instance::find(&name_of_port(port.into())).ok()??;
     let (folder, program) = (found.folder().display(), program());
     let process = found.pid.map_or(String::new(), |it| format!(" (process {it})"));
     Some(match found.tilt() {
