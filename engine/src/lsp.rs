@@ -1,7 +1,7 @@
 //! The language server: what editors ask about Tiltfiles, over standard input and output or a socket.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -202,7 +202,7 @@ impl Server<'_> {
     fn symbols(&self, params: &Value) -> Value {
         let path = path_of(&params["textDocument"]["uri"]);
         let Some(document) = path.and_then(|it| self.files.get(&it)) else { return Value::Null };
-        children(&document, None)
+        outline(&document)
     }
 
     fn send(&self, message: Message) {
@@ -219,33 +219,43 @@ struct Place<'a> {
     offset: usize,
 }
 
-/// The symbols and resources of a function, or of the file.
-fn children(document: &Document, parent: Option<usize>) -> Value {
-    let symbols = document.outline().symbols.iter().enumerate();
+/// What the outline shows, by the function that it is in: where it begins, and the symbol that it is.
+type Nested = HashMap<Option<usize>, Vec<(usize, Option<usize>, Value)>>;
+
+/// The symbols and resources of a file.
+fn outline(document: &Document) -> Value {
+    let mut nested = Nested::new();
     let mut seen = HashSet::new();
-    let symbols = symbols
-        .filter(|(_, it)| it.parent == parent)
-        .filter(|(_, it)| is_listed(it) && seen.insert(it.name.as_str()))
-        .map(|(at, it)| {
-            let (kind, detail) = match &it.kind {
-                SymbolKind::Function { params, .. } => (12, format!("({})", params.join(", "))),
-                SymbolKind::Variable => (13, String::new()),
-            };
-            let mut shown = symbol(document, &it.name, kind, &detail, [&it.range, &it.name_range]);
-            if kind == 12 {
-                shown["children"] = children(document, Some(at));
+    for (at, it) in document.outline().symbols.iter().enumerate() {
+        if !is_listed(it) || !seen.insert((it.parent, it.name.as_str())) {
+            continue;
+        }
+        let (kind, detail) = match &it.kind {
+            SymbolKind::Function { params, .. } => (12, format!("({})", params.join(", "))),
+            SymbolKind::Variable => (13, String::new()),
+        };
+        let shown = symbol(document, &it.name, kind, &detail, [&it.range, &it.name_range]);
+        nested.entry(it.parent).or_default().push((it.range.start, Some(at), shown));
+    }
+    for it in lsp::resources(document) {
+        let shown = symbol(document, &it.name, 19, &it.function, [&it.range, &it.name_range]);
+        nested.entry(it.parent).or_default().push((it.range.start, None, shown));
+    }
+    children(&mut nested, None)
+}
+
+/// What is in a function, or in the file itself, in the order of the text.
+fn children(nested: &mut Nested, parent: Option<usize>) -> Value {
+    let mut all = nested.remove(&parent).unwrap_or_default();
+    all.sort_by_key(|(start, ..)| *start);
+    all.into_iter()
+        .map(|(_, at, mut shown)| {
+            if at.is_some() {
+                shown["children"] = children(nested, at);
             }
-            (it.range.start, shown)
-        });
-    let resources = lsp::resources(document).into_iter();
-    let resources =
-        resources.filter(|it| document.outline().function_at(it.range.start) == parent).map(|it| {
-            let ranges = [&it.range, &it.name_range];
-            (it.range.start, symbol(document, &it.name, 19, &it.function, ranges))
-        });
-    let mut all: Vec<(usize, Value)> = symbols.chain(resources).collect();
-    all.sort_by_key(|(start, _)| *start);
-    all.into_iter().map(|(_, it)| it).collect()
+            shown
+        })
+        .collect()
 }
 
 fn symbol(

@@ -91,8 +91,7 @@ impl Outline {
     }
 
     /// The innermost function around a place.
-    #[must_use]
-    pub fn function_at(&self, offset: usize) -> Option<usize> {
+    pub(super) fn function_at(&self, offset: usize) -> Option<usize> {
         let mut functions = self.symbols.iter().enumerate();
         functions
             .rfind(|(_, it)| {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range, path::Path};
 use engine_formats::yaml;
 use serde_json::Value;
 
-use super::{Files, calls::CallSite, document::Document};
+use super::{Files, SymbolKind, calls::CallSite, document::Document};
 
 /// A resource.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub struct Resource {
     pub name_range: Range<usize>,
     /// Where the whole call stands.
     pub range: Range<usize>,
+    /// The function that declares it, by its place among the symbols.
+    pub parent: Option<usize>,
 }
 
 /// Functions that make resources, with the parameters that name these: the first that is given counts.
@@ -44,7 +46,22 @@ const WORKLOADS: [&str; 7] =
 /// The resources of a file, in the order of the text.
 #[must_use]
 pub fn resources(document: &Document) -> Vec<Resource> {
-    document.calls.iter().filter_map(|it| resource(document, it)).collect()
+    let symbols = &document.outline().symbols;
+    let is_function = |it: &usize| matches!(symbols[*it].kind, SymbolKind::Function { .. });
+    let mut functions = (0..symbols.len()).filter(is_function).peekable();
+    // Functions around the place, the innermost one last.
+    let mut open: Vec<usize> = Vec::new();
+    let mut found: Vec<Resource> = Vec::new();
+    for mut resource in document.calls.iter().filter_map(|it| resource(document, it)) {
+        let start = resource.range.start;
+        while let Some(function) = functions.next_if(|it| symbols[*it].range.start <= start) {
+            open.push(function);
+        }
+        while open.pop_if(|it| symbols[*it].range.end < start).is_some() {}
+        resource.parent = open.last().copied();
+        found.push(resource);
+    }
+    found
 }
 
 fn resource(document: &Document, call: &CallSite) -> Option<Resource> {
@@ -59,6 +76,7 @@ fn resource(document: &Document, call: &CallSite) -> Option<Resource> {
         function: call.callee.clone(),
         name_range: token.content.clone(),
         range: document.tokens[call.name].range.start..end,
+        parent: None,
     })
 }
 

@@ -411,6 +411,16 @@ fn long_files_are_read_once() {
 }
 
 #[test]
+fn resources_know_the_function_that_declares_them() {
+    let text = "local_resource('a', 'x')\ndef f():\n    def g():\n        local_resource('b', 'x')\n    local_resource('c', 'x')\nlocal_resource('d', 'x')\n";
+    let document = Document::new(text.to_owned());
+    let parent = |it: &Resource| it.parent.map_or("", |at| &document.outline().symbols[at].name);
+    let found = resources(&document);
+    let shown: Vec<String> = found.iter().map(|it| format!("{}:{}", it.name, parent(it))).collect();
+    assert_eq!(shown, ["a:", "b:g", "c:f", "d:"]);
+}
+
+#[test]
 fn the_outline_survives_what_is_not_closed() {
     let document = Document::new("docker_build('a',\n\ndef f(x\n\ny = 1\n\"\"\"open".to_owned());
     let names: Vec<&str> = document.outline().symbols.iter().map(|it| it.name.as_str()).collect();
