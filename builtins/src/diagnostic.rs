@@ -107,14 +107,12 @@ pub struct Failure {
 
 impl Failure {
     /// A failure outside of execution.
-    #[must_use]
     pub fn from_problems(problems: Vec<Problem>) -> Self {
         let text = problems.first().map(|it| it.message.clone()).unwrap_or_default();
         Self { text, problems, ..Self::default() }
     }
 
     /// A failure of execution.
-    #[must_use]
     pub fn from_error(error: &EvalError) -> Self {
         let (text, frames) = (error.to_string(), error.frames.clone());
         let called = frames.iter().rev().find_map(place);
@@ -150,7 +148,6 @@ impl Failure {
     }
 
     /// The calls that led to the problem, as Tilt prints them.
-    #[must_use]
     pub fn traceback(&self) -> Option<String> {
         if self.frames.is_empty() {
             return None;
@@ -168,7 +165,6 @@ fn place(frame: &Frame) -> Option<Place> {
 }
 
 /// The error of a builtin, with the way out if there is one.
-#[must_use]
 pub(crate) fn raise_advised(message: String, advice: Option<Advice>) -> RaisedError {
     match advice {
         Some(advice) => raise_with_payload(message, advice),

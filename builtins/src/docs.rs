@@ -81,13 +81,11 @@ pub struct Param {
 
 impl Entry {
     /// The first paragraph of its meaning.
-    #[must_use]
     pub fn summary(&self) -> &'static str {
         self.doc.split("\n\n").next().unwrap_or_default()
     }
 
     /// Its parameters; values have none.
-    #[must_use]
     pub fn params(&self) -> &[Param] {
         match &self.shape {
             Shape::Function { params, .. } => params,
@@ -98,25 +96,21 @@ impl Entry {
 
 impl Param {
     /// Its name without stars.
-    #[must_use]
     pub fn bare_name(&self) -> &'static str {
         self.name.trim_start_matches('*')
     }
 
     /// Whether it takes all the rest.
-    #[must_use]
     pub fn is_rest(&self) -> bool {
         self.name.starts_with('*')
     }
 
     /// Whether a call must give it.
-    #[must_use]
     pub fn is_required(&self) -> bool {
         self.default.is_none() && !self.is_rest()
     }
 
     /// The values it can have, as a Tiltfile writes them, if these are only a few.
-    #[must_use]
     pub fn choices(&self) -> Vec<&'static str> {
         match self.ty {
             "bool" => vec!["True", "False"],
@@ -188,7 +182,6 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static Entry>> =
     LazyLock::new(|| entries().map(|it| (it.name, it)).collect());
 
 /// The entry of a name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Entry> {
     BY_NAME.get(name).copied()
 }

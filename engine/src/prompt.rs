@@ -47,7 +47,6 @@ pub enum Key {
 
 impl Key {
     /// What a key stands for; most stand for nothing.
-    #[must_use]
     pub fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             b' ' => Some(Self::OpenBrowser),
@@ -195,7 +194,6 @@ async fn answer(
 }
 
 /// A new link for whoever is not recognized. It is for the terminal, and never for the log, which others may read.
-#[must_use]
 pub fn elsewhere(page: &PageAddress) -> String {
     format!("One-time link for any other browser: {}", page.link())
 }

@@ -262,7 +262,6 @@ impl EvalError {
     }
 
     /// The error of the innermost file, if files have loaded each other.
-    #[must_use]
     pub fn root(&self) -> &Self {
         let inner = self.payload.as_deref().and_then(|it| it.downcast_ref::<Self>());
         inner.map_or(self, Self::root)

@@ -15,7 +15,6 @@ const MAX_CALLERS: usize = 8;
 
 impl Failure {
     /// The failure as data.
-    #[must_use]
     pub fn report(&self) -> Report {
         let text = self.text.clone();
         let Some(problem) = self.problems.first() else {

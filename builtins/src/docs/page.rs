@@ -23,7 +23,6 @@ pub enum Page {
 
 impl Page {
     /// What it is called.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Topic(it) => it.name.to_owned(),
@@ -34,7 +33,6 @@ impl Page {
     }
 
     /// What it says first.
-    #[must_use]
     pub fn summary(&self) -> String {
         let text = match self {
             Self::Topic(it) => it.title,
@@ -46,7 +44,6 @@ impl Page {
     }
 
     /// The whole page.
-    #[must_use]
     pub fn markdown(&self) -> String {
         match self {
             Self::Topic(it) => topic(it),
@@ -68,7 +65,6 @@ fn topic(topic: &Topic) -> String {
 
 /// Everything that a name means: `os.path` is a module with all its members, `config` a topic as well, and the last part
 /// of a name (`getenv`) will do.
-#[must_use]
 pub fn look_up(name: &str) -> Vec<Page> {
     let (name, is_extension) = match name.strip_prefix("ext://") {
         Some(name) => (name, true),
@@ -106,7 +102,6 @@ pub fn pages() -> impl Iterator<Item = Page> {
 }
 
 /// Every name that can be looked up, with what it is about.
-#[must_use]
 pub fn names() -> Vec<(String, String)> {
     let extensions = stdlib::all().map(Page::Extension);
     let functions = stdlib::all().flat_map(extension::functions).map(Page::Function);
@@ -114,7 +109,6 @@ pub fn names() -> Vec<(String, String)> {
 }
 
 /// Names that were probably meant by one that does not exist: the nearest one, else those that contain it.
-#[must_use]
 pub fn similar(name: &str) -> Vec<String> {
     let bare = name.trim_start_matches("ext://");
     let all: Vec<String> = names().into_iter().map(|(name, _)| name).collect();
@@ -127,7 +121,6 @@ pub fn similar(name: &str) -> Vec<String> {
 }
 
 /// All topics, one line each.
-#[must_use]
 pub fn topics(layout: Layout) -> String {
     let mut out = String::new();
     section(&mut out, layout, "Topics", TOPICS.iter().map(Page::Topic));
@@ -135,7 +128,6 @@ pub fn topics(layout: Layout) -> String {
 }
 
 /// All names, one line each: topics, the reference chapter by chapter, and the extensions.
-#[must_use]
 pub fn index(layout: Layout) -> String {
     let mut out = topics(layout);
     for chapter in REFERENCE.iter() {

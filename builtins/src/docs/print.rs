@@ -5,7 +5,6 @@ use std::fmt::Write;
 use super::{Entry, Param, Shape, parse::FENCE};
 
 /// How a function is called, or what a value is, on one line.
-#[must_use]
 pub fn signature(entry: &Entry) -> String {
     match &entry.shape {
         Shape::Function { params, returns } => {
@@ -25,7 +24,6 @@ pub(super) fn param(param: &Param) -> String {
 }
 
 /// An entry as Markdown: how it is called, what it means, what its parameters mean, and an example.
-#[must_use]
 pub fn markdown(entry: &Entry) -> String {
     let mut out = format!("```python\n{}\n```\n", wrapped_signature(entry));
     let _ = write!(out, "\n{}\n", entry.doc);
@@ -64,7 +62,6 @@ pub struct Layout {
 
 impl Layout {
     /// Markdown as it looks best in a terminal: paragraphs and lists fit the width, code is indented.
-    #[must_use]
     pub fn terminal(self, markdown: &str) -> String {
         let mut out = String::new();
         let (mut paragraph, mut is_code) = (String::new(), false);
@@ -127,7 +124,6 @@ impl Layout {
     }
 
     /// Text in a color, or bold.
-    #[must_use]
     pub fn paint(self, color: &str, text: &str) -> String {
         if self.has_colors { format!("\x1b[{color}m{text}\x1b[0m") } else { text.to_owned() }
     }

@@ -18,7 +18,6 @@ const TYPES: [(&str, &str); 9] = [
 ];
 
 /// The members of a module as a file of Python; those without a module if `module` is empty.
-#[must_use]
 pub fn python(module: &str) -> String {
     let doc =
         super::find(module).map_or("Names that are available in every Tiltfile.", Entry::summary);

@@ -74,7 +74,6 @@ const TAKE_PATHS: [&str; 17] = [
 ];
 
 /// What can stand at a place.
-#[must_use]
 pub fn complete(
     document: &Document,
     path: &Path,

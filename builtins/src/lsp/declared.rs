@@ -24,7 +24,6 @@ pub enum Declared {
 }
 
 /// Where a file says that the extension `ext://NAME` is; nothing if it says nothing about it.
-#[must_use]
 pub fn declared(document: &Document, name: &str) -> Option<Declared> {
     let (extensions, repos) =
         (calls(document, "v1alpha1.extension"), calls(document, "v1alpha1.extension_repo"));

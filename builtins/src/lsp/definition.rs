@@ -22,7 +22,6 @@ pub struct Location {
 const LOADERS: [&str; 3] = ["load", "load_dynamic", "include"];
 
 /// Where the name at a place is defined.
-#[must_use]
 pub fn definition(
     document: &Document,
     path: &Path,

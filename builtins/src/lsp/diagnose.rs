@@ -52,7 +52,6 @@ impl Diagnostic {
 }
 
 /// All mistakes of a file.
-#[must_use]
 pub fn diagnose(document: &Document, path: &Path, files: &dyn Files) -> Vec<Diagnostic> {
     let mut found = of_language(document);
     let mut modules = HashMap::new();

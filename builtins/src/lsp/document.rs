@@ -36,7 +36,6 @@ pub struct Document {
 
 impl Document {
     /// Reads a text.
-    #[must_use]
     pub fn new(text: String) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
@@ -48,19 +47,16 @@ impl Document {
     }
 
     /// The text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// What it defines.
-    #[must_use]
     pub fn outline(&self) -> &Outline {
         &self.outline
     }
 
     /// Where a place is in the text; places beyond the end of a line or the text are its end.
-    #[must_use]
     pub fn offset(&self, at: TextPosition) -> usize {
         let Some(&start) = self.lines.get(at.line as usize) else { return self.text.len() };
         let line = self.text[start..].split('\n').next().unwrap_or_default();
@@ -75,7 +71,6 @@ impl Document {
     }
 
     /// The place of an offset.
-    #[must_use]
     pub fn position(&self, offset: usize) -> TextPosition {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {
@@ -88,7 +83,6 @@ impl Document {
     }
 
     /// The places of a part of the text.
-    #[must_use]
     pub fn range(&self, bytes: &std::ops::Range<usize>) -> Range {
         Range { start: self.position(bytes.start), end: self.position(bytes.end) }
     }

@@ -35,7 +35,6 @@ pub struct SignatureHelp {
 }
 
 /// What a name means.
-#[must_use]
 pub fn hover(document: &Document, path: &Path, files: &dyn Files, offset: usize) -> Option<Hover> {
     let dotted = document.dotted_at(offset)?;
     let token = &document.tokens[dotted.token];
@@ -83,7 +82,6 @@ fn of_symbol(symbol: &Symbol) -> String {
 }
 
 /// How the function around a place is called.
-#[must_use]
 pub fn signature_help(
     document: &Document,
     path: &Path,

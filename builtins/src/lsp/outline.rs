@@ -78,13 +78,11 @@ impl Outline {
     }
 
     /// The function of the file, by its name.
-    #[must_use]
     pub fn global(&self, name: &str) -> Option<&Symbol> {
         self.symbols.iter().rfind(|it| it.parent.is_none() && it.name == name)
     }
 
     /// A loaded name, and the statement that loads it.
-    #[must_use]
     pub fn loaded(&self, name: &str) -> Option<(&Load, &LoadedName)> {
         let all = self.loads.iter().flat_map(|load| load.names.iter().map(move |it| (load, it)));
         all.into_iter().find(|(_, it)| it.local == name)
@@ -105,7 +103,6 @@ impl Outline {
 
 impl Symbol {
     /// How a function is called.
-    #[must_use]
     pub fn signature(&self) -> String {
         match &self.kind {
             SymbolKind::Function { params, .. } => format!("{}({})", self.name, params.join(", ")),

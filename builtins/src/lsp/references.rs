@@ -31,7 +31,6 @@ pub enum RenameError {
 type Variable<'a> = (&'a str, Option<usize>);
 
 /// All uses of the name at a place, its definition included.
-#[must_use]
 pub fn references(document: &Document, offset: usize) -> Vec<Range> {
     uses(document, offset).map(|(_, tokens)| tokens).unwrap_or_default()
 }

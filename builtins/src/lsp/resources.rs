@@ -44,7 +44,6 @@ const WORKLOADS: [&str; 7] =
     ["CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet"];
 
 /// The resources of a file, in the order of the text.
-#[must_use]
 pub fn resources(document: &Document) -> Vec<Resource> {
     let symbols = &document.outline().symbols;
     let is_function = |it: &usize| matches!(symbols[*it].kind, SymbolKind::Function { .. });

@@ -120,7 +120,6 @@ pub enum LineError {
 
 impl LineError {
     /// The error of a flag that does not take a value.
-    #[must_use]
     pub fn invalid_value(arg: &Arg, value: String, cause: String) -> Self {
         let long = arg.get_long().unwrap_or_default();
         let flag = match arg.get_short() {

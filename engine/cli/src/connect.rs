@@ -72,7 +72,6 @@ impl FromArgMatches for ConnectFlags {
 
 impl ConnectFlags {
     /// The instance on a port, or the one that is meant if no port is given.
-    #[must_use]
     pub fn new(port: Option<i64>, host: String) -> Self {
         let is_chosen = port.is_some() || port_of_environment().is_some() || host != DEFAULT_HOST;
         let found = (!is_chosen && !is_tilt()).then(OnceLock::new);
@@ -80,14 +79,12 @@ impl ConnectFlags {
     }
 
     /// The host of the instance.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
     /// The port of the instance. If nobody chose one and nothing answers on the default port, it is that of the only
     /// engine of this folder.
-    #[must_use]
     pub fn port(&self) -> i64 {
         let Some(found) = &self.found else { return self.port };
         *found.get_or_init(|| self.port_of_this_folder().unwrap_or(self.port))
@@ -109,7 +106,6 @@ impl ConnectFlags {
     }
 
     /// Host and port, as messages show them.
-    #[must_use]
     pub fn address(&self) -> String {
         format!("{}:{}", self.host, self.port())
     }
@@ -221,7 +217,6 @@ pub fn check_environment() -> Result<(), EnvironmentError> {
 }
 
 /// The port of the environment; `auto` does not help to find an instance.
-#[must_use]
 pub fn default_port() -> i64 {
     port_of_environment().unwrap_or(DEFAULT_PORT)
 }
@@ -231,7 +226,6 @@ fn port_of_environment() -> Option<i64> {
 }
 
 /// The host of the environment.
-#[must_use]
 pub fn default_host() -> String {
     env::var("TILT_HOST")
         .ok()

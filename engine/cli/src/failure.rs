@@ -45,7 +45,6 @@ impl Failure {
     }
 
     /// Prints the failure and gives the exit code.
-    #[must_use]
     pub fn report(&self, printer: Printer) -> ExitCode {
         let text = self.to_string();
         // Tilt's own commands end the line even where the text has done so.
@@ -67,7 +66,6 @@ impl Failure {
     }
 
     /// What went wrong, without the word that says so.
-    #[must_use]
     pub fn message(&self) -> String {
         match self {
             Self::Command(text) | Self::Kubectl(text) | Self::NotRunning(text) => text.clone(),

@@ -45,7 +45,6 @@ impl Instance {
     }
 
     /// All instances of this user that answer.
-    #[must_use]
     pub fn all() -> Vec<Self> {
         instances().iter().filter_map(|it| Self::find(it).ok().flatten()).collect()
     }
@@ -71,7 +70,6 @@ impl Instance {
     }
 
     /// The web port that its name stands for.
-    #[must_use]
     pub fn port(&self) -> Option<i64> {
         match self.name.strip_prefix("tilt-")? {
             "default" => Some(DEFAULT_PORT),
@@ -80,19 +78,16 @@ impl Instance {
     }
 
     /// The folder of its Tiltfile.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         self.tiltfile.parent().unwrap_or(Path::new(""))
     }
 
     /// What a Tilt calls itself; nothing for an engine.
-    #[must_use]
     pub fn tilt(&self) -> Option<&str> {
         self.tilt.as_deref()
     }
 
     /// Where it is, for a list: `port 24101 (/path/of/project)`.
-    #[must_use]
     pub fn place(&self) -> String {
         let program = self.tilt().map_or(String::new(), |it| format!("{it}, "));
         let port = self.port().map_or_else(|| self.name.clone(), |it| format!("port {it}"));
@@ -101,7 +96,6 @@ impl Instance {
 }
 
 /// Why a port cannot be had, if it is an instance that has it.
-#[must_use]
 pub fn port_taken(port: u16) -> Option<String> {
     if is_tilt() {
         return None;
@@ -155,7 +149,6 @@ pub(crate) fn name_of_port(port: i64) -> String {
 }
 
 /// The process of a session; never a process group or all processes, which small numbers mean.
-#[must_use]
 pub fn process_of(session: &Value) -> Option<Pid> {
     let pid = i32::try_from(session["status"]["pid"].as_i64()?).ok()?;
     (pid > 1).then(|| Pid::from_raw(pid))

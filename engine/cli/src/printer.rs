@@ -26,7 +26,6 @@ impl Printer {
     }
 
     /// Standard output, buffered, for large data.
-    #[must_use]
     pub fn out_stream(self) -> impl Write {
         io::BufWriter::with_capacity(64 * 1024, io::stdout().lock())
     }

@@ -26,38 +26,32 @@ pub fn set_program(word: Option<OsString>) {
 }
 
 /// The name that the program was called by, without its folder.
-#[must_use]
 pub fn program() -> &'static str {
     NAME.get().map_or(OWN, String::as_str)
 }
 
 /// Whether the program stands in for Tilt.
-#[must_use]
 pub fn is_tilt() -> bool {
     program() == TILT
 }
 
 /// The name in sentences: Tilt's own is a proper noun.
-#[must_use]
 pub fn display_name() -> &'static str {
     if is_tilt() { "Tilt" } else { program() }
 }
 
 /// Whether stdout is for people who want colors: a terminal, and neither `NO_COLOR` nor `TERM` says otherwise.
-#[must_use]
 pub fn has_colors() -> bool {
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     io::stdout().is_terminal() && !is_plain && !is_dumb()
 }
 
 /// How log lines look on stdout; Tilt's have no colors.
-#[must_use]
 pub fn log_style() -> Style {
     if has_colors() && !is_tilt() { Style::Colored } else { Style::Plain }
 }
 
 /// Whether the terminal can only print.
-#[must_use]
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|it| it.is_empty() || it == "dumb")
 }

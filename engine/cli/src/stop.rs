@@ -78,7 +78,6 @@ fn stop_all(flags: &StopFlags, printer: Printer) -> Result<(), Failure> {
 }
 
 /// The web port of the instance with this process id, once it answers.
-#[must_use]
 pub fn port_of(pid: u32) -> Option<i64> {
     let is_meant = |it: &Instance| it.pid.is_some_and(|it| u32::try_from(it.as_raw()) == Ok(pid));
     Instance::all().into_iter().find(is_meant).and_then(|it| it.port())

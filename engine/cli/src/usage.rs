@@ -21,7 +21,6 @@ const MIN_ROOM: usize = 24;
 const EXAMPLES: &str = include_str!("usage/examples.txt");
 
 /// How wide lines may be on this terminal.
-#[must_use]
 pub fn width() -> usize {
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     terminal.filter(|it| *it > 0).unwrap_or(MAX_WIDTH).min(MAX_WIDTH)
@@ -36,7 +35,6 @@ pub fn help(command: &Command, path: &str, width: usize) -> String {
 }
 
 /// The examples of a command; the first word of the path is the program.
-#[must_use]
 pub fn examples(path: &str) -> Option<String> {
     let (program, command) = path.split_once(' ')?;
     let mut lines = EXAMPLES.lines().skip_while(|it| *it != command).skip(1);
@@ -67,7 +65,6 @@ fn wrapped(text: &str, column: usize, width: usize) -> String {
 }
 
 /// The usage of a command: its line, its commands, its flags and examples.
-#[must_use]
 pub fn text(command: &Command, path: &str, width: usize) -> String {
     let mut out = String::from("Usage:\n");
     let commands: Vec<&Command> = sorted_commands(command);

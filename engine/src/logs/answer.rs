@@ -38,7 +38,6 @@ pub fn answer(store: &LogStore, query: &Query) -> impl Stream<Item = Bytes> + Se
 }
 
 /// The last lines that a resource printed, as plain text: without empty ones, and without what the engine says of an end.
-#[must_use]
 pub fn last_lines(store: &LogStore, resource: &str, lines: usize) -> Vec<String> {
     let filter = Filter { resources: vec![resource.to_owned()], ..Filter::default() };
     // Of empty lines there are few.

@@ -84,7 +84,6 @@ impl Reasons {
     }
 
     /// The reasons for a reader that has not seen any.
-    #[must_use]
     pub fn unseen(&self) -> UnseenReasons {
         UnseenReasons { published: self.subscribe(), seen: ReasonTable::default() }
     }

@@ -46,7 +46,6 @@ pub struct State {
 
 impl State {
     /// The state of a web port that has its page there.
-    #[must_use]
     pub fn new(
         options: &ServerOptions,
         page: PageAddress,
@@ -70,7 +69,6 @@ impl State {
 }
 
 /// What the page shows now, as a file that can be opened later.
-#[must_use]
 pub fn snapshot(state: &State) -> Vec<u8> {
     view::file(state)
 }
@@ -121,7 +119,6 @@ async fn for_nobody_else(mut response: Response) -> Response {
 }
 
 /// The host that people type for an address to listen on.
-#[must_use]
 pub fn shown_host(host: &str) -> String {
     match host.parse::<IpAddr>() {
         Ok(ip) if ip.is_unspecified() => "127.0.0.1".to_owned(),

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use crate::time;
 
 /// The status of the `Cluster` of Kubernetes resources.
-#[must_use]
 pub fn status(world: &World) -> Value {
     let mut status = match world.cluster().connection() {
         Some((connection, at)) => connected(connection, &time::micro(at)),

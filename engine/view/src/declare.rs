@@ -52,7 +52,6 @@ pub struct Declaration {
 }
 
 /// Everything that a load declares.
-#[must_use]
 pub fn load(
     world: &World,
     tiltfile: &Declarer<'_>,
@@ -85,7 +84,6 @@ pub fn load(
 }
 
 /// The objects that are there before the main Tiltfile has run.
-#[must_use]
 pub fn main(settings: &DeclareSettings<'_>, args: &[String]) -> Vec<ObjectDraft> {
     let mut spec = json!({"path": settings.tiltfile});
     if !args.is_empty() {

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::time;
 
 /// The `disableStatus` of an object; null for one that nobody reported.
-#[must_use]
 pub fn status(world: &World, kind: Kind, name: &str) -> Value {
     let Some(status) = world.disable_status(&ObjectId::new(kind, name)) else {
         return Value::Null;
@@ -22,7 +21,6 @@ pub fn status(world: &World, kind: Kind, name: &str) -> Value {
 }
 
 /// Tilt's word for a state.
-#[must_use]
 pub fn state_text(state: EnableState) -> &'static str {
     match state {
         EnableState::Pending => "",

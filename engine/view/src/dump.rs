@@ -17,7 +17,6 @@ pub struct EngineInfo<'a> {
 }
 
 /// The state of the engine.
-#[must_use]
 pub fn engine(world: &World, info: &EngineInfo<'_>) -> Value {
     let resources = world.resources();
     let target = |it: &Resource| {
@@ -58,7 +57,6 @@ fn state(resource: &Resource) -> Value {
 pub type RunningTask = (String, String, String);
 
 /// Tasks and commands that run, those that were started first before others.
-#[must_use]
 pub fn tasks(mut running: Vec<RunningTask>) -> Value {
     running.sort_by(|a, b| a.2.cmp(&b.2));
     let task = |(kind, about, since): RunningTask| json!({"kind": kind, "resource": about, "since": since});

@@ -20,7 +20,6 @@ use crate::time;
 const MAX_DEPTH: usize = 16;
 
 /// Why a resource or a Tiltfile last ran, what it does now, and what it waits for.
-#[must_use]
 pub fn explain(world: &World, name: &str) -> Option<Value> {
     if let Some(tiltfile) = world.tiltfile(name) {
         return Some(explain_tiltfile(tiltfile));

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::{draft::ObjectDraft, time};
 
 /// The status of an `ExtensionRepo`, if it is known.
-#[must_use]
 pub fn repo_status(world: &World, name: &str) -> Option<Value> {
     let status = match world.repo_status(name)? {
         Ok(it) => json!({"path": it.path, "lastFetchedAt": it.at.map(time::seconds)}),
@@ -18,7 +17,6 @@ pub fn repo_status(world: &World, name: &str) -> Option<Value> {
 }
 
 /// The status of an `Extension`, if it is known.
-#[must_use]
 pub fn status(world: &World, name: &str) -> Option<Value> {
     let status = match world.extension_status(name)? {
         Ok(path) => json!({"path": path}),
@@ -28,7 +26,6 @@ pub fn status(world: &World, name: &str) -> Option<Value> {
 }
 
 /// The `Tiltfile` object of an extension.
-#[must_use]
 pub fn tiltfile(name: &str, path: &str, args: &[String]) -> ObjectDraft {
     let watch = sanitize_name(&TargetId::Config(name.into()).to_string());
     let label = format!("extension.{name}");

@@ -4,7 +4,6 @@ use engine_core::{Time, World, hold::Hold};
 use serde_json::{Value, json};
 
 /// The graph of all resources.
-#[must_use]
 pub fn graph(world: &World, now: Time) -> Value {
     let seconds = |it: Time| now.micros_since(it) / 1_000_000;
     let nodes = world.resources().iter().map(|it| {

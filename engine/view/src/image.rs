@@ -10,13 +10,11 @@ use serde_json::{Value, json};
 use crate::time;
 
 /// The status of a `DockerImage` or a `CmdImage`, if it was ever built.
-#[must_use]
 pub fn build_status(world: &World, id: &ObjectId) -> Option<Value> {
     world.image_build(id).map(render)
 }
 
 /// The status of an `ImageMap`, if its image was built.
-#[must_use]
 pub fn map_status(world: &World, name: &str) -> Option<Value> {
     let names = world.image(name)?;
     Some(json!({

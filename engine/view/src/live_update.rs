@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use crate::time;
 
 /// The status of a `LiveUpdate`, if it is known.
-#[must_use]
 pub fn status(world: &World, name: &str) -> Option<Value> {
     world.live_update(name).map(|it| render(it.status()))
 }

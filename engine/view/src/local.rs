@@ -15,13 +15,11 @@ use serde_json::{Value, json};
 use crate::{disable, draft::ObjectDraft, time};
 
 /// The name of the `Cmd` that updates a local resource.
-#[must_use]
 pub fn update_cmd_name(resource: &str) -> String {
     sanitize_name(&format!("{resource}:update"))
 }
 
 /// What a server runs, and the spec of its `Cmd`.
-#[must_use]
 pub fn serve_cmd(target: &LocalTarget) -> (CmdSpec, Value) {
     let spec = CmdSpec {
         args: target.serve_cmd.argv.clone().unwrap_or_default(),
@@ -36,7 +34,6 @@ pub fn serve_cmd(target: &LocalTarget) -> (CmdSpec, Value) {
 }
 
 /// The `Cmd` of a run of a server.
-#[must_use]
 pub fn serve_object(id: ServeId, resource: &str, target: &LocalTarget) -> ObjectDraft {
     let annotations = [
         (SPAN, id.span()),
@@ -50,7 +47,6 @@ pub fn serve_object(id: ServeId, resource: &str, target: &LocalTarget) -> Object
 }
 
 /// The status of a `Cmd`; nothing if there is none.
-#[must_use]
 pub fn cmd_status(world: &World, name: &str) -> Option<Value> {
     let disabled = disable::status(world, Kind::Cmd, name);
     let status = match world.cmd_phase(name)? {
@@ -93,7 +89,6 @@ pub fn cmd_status(world: &World, name: &str) -> Option<Value> {
 }
 
 /// The status of a `FileWatch`; one that is not watched shows nothing it saw before.
-#[must_use]
 pub fn file_watch_status(world: &World, name: &str) -> Value {
     let watched = world.watched_files(name);
     let mut status = json!({
@@ -112,7 +107,6 @@ pub fn file_watch_status(world: &World, name: &str) -> Value {
 }
 
 /// How many files the events of a `FileWatch` do not list, if any.
-#[must_use]
 pub fn unlisted_files(world: &World, name: &str) -> Option<String> {
     let n_unlisted = world.watched_files(name)?.n_unlisted();
     (n_unlisted > 0).then(|| n_unlisted.to_string())

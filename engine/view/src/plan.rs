@@ -5,7 +5,6 @@ use engine_model::Manifest;
 use serde_json::{Value, json};
 
 /// What a load with these resources would do.
-#[must_use]
 pub fn reload(world: &World, manifests: &[Manifest]) -> Value {
     let plan = plan::reload(world, MAIN, manifests);
     json!({

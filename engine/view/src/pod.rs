@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use crate::time;
 
 /// A pod as an entry of `status.pods` of a `KubernetesDiscovery`.
-#[must_use]
 pub fn pod(pod: &Pod) -> Value {
     let mut json = Map::new();
     let mut put = |name: &str, value: Value| json.insert(name.to_owned(), value);

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use crate::draft::ObjectDraft;
 
 /// The config map of the trigger queue as it is now.
-#[must_use]
 pub fn config_map(world: &World) -> ObjectDraft {
     let mut data = Map::new();
     for (i, (name, reason)) in world.queue().enumerate() {

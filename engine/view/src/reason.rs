@@ -46,7 +46,6 @@ pub enum State {
 
 impl State {
     /// Whether it needs somebody's attention or patience.
-    #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Failed | Self::Waiting | Self::Updating | Self::NotReady)
     }
@@ -129,7 +128,6 @@ impl Reason {
     }
 
     /// The same, with commands that begin with the name by which people call the program, and texts as `edit` leaves them.
-    #[must_use]
     pub fn presented(mut self, program: &str, edit: impl Fn(&str) -> String) -> Self {
         self.headline = edit(&self.headline);
         for line in &mut self.detail {
@@ -195,7 +193,6 @@ fn blocker(reason: &Reason, find: &dyn Fn(&str) -> Option<Arc<Reason>>) -> Optio
 }
 
 /// Why a resource or a Tiltfile is in its state, without what it waits for in the end.
-#[must_use]
 pub fn reason(world: &World, name: &str) -> Option<Reason> {
     if let Some(tiltfile) = world.tiltfile(name) {
         return Some(Reason { is_tiltfile: true, ..tiltfile::of(tiltfile) });
@@ -424,7 +421,6 @@ fn probe_text(probe: &Probe) -> String {
 }
 
 /// A span of time in the largest unit that says enough.
-#[must_use]
 pub fn duration(micros: i64) -> String {
     let millis = micros.max(0) / 1_000;
     match millis {

@@ -18,7 +18,6 @@ pub type ConditionTimes = [Time; 2];
 pub type Warnings<'a> = &'a dyn Fn(&str) -> Vec<String>;
 
 /// The conditions of a resource or Tiltfile: `UpToDate`, then `Ready`.
-#[must_use]
 pub fn conditions(world: &World, name: &str) -> Option<[Condition; 2]> {
     let (update, runtime, is_disabled) = if let Some(resource) = world.resource(name) {
         (resource.update_status(), resource.runtime_status(), resource.is_disabled())
@@ -29,7 +28,6 @@ pub fn conditions(world: &World, name: &str) -> Option<[Condition; 2]> {
 }
 
 /// The status of a `UIResource`, which stands for a resource or a Tiltfile.
-#[must_use]
 pub fn status(
     world: &World,
     name: &str,

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use crate::{disable, draft::ObjectDraft, time};
 
 /// The status of the `Cluster` that Compose services are in, if Docker was tried.
-#[must_use]
 pub fn cluster_status(world: &World, name: &str) -> Option<Value> {
     let connection = world.docker().connection.as_ref().filter(|_| name == DOCKER)?;
     Some(match connection {
@@ -26,7 +25,6 @@ pub fn cluster_status(world: &World, name: &str) -> Option<Value> {
 }
 
 /// The status of a `DockerComposeService`, if anything is known of it.
-#[must_use]
 pub fn status(world: &World, name: &str) -> Option<Value> {
     let service = world.resource(name)?.service.as_ref()?;
     let disabled = disable::status(world, Kind::DockerComposeService, name);
@@ -50,7 +48,6 @@ pub fn status(world: &World, name: &str) -> Option<Value> {
 }
 
 /// The `DockerComposeLogStream` of a service, if its log is read.
-#[must_use]
 pub fn log_stream(world: &World, name: &str, engine_started: Time) -> Option<ObjectDraft> {
     let resource = world.resource(name)?;
     let spec = resource.compose_spec()?;

@@ -26,7 +26,6 @@ pub(crate) fn draft(load: &Load, settings: &DeclareSettings<'_>) -> ObjectDraft 
 }
 
 /// The status of the `Session`, with everything that `ci` waits for. `verdict` is the error of a session that is done.
-#[must_use]
 pub fn status(
     world: &World,
     (pid, started): (u32, Time),
@@ -85,7 +84,6 @@ pub struct UiSession {
 
 impl UiSession {
     /// A session before the first load, with these features.
-    #[must_use]
     pub fn new(features: BTreeMap<&'static str, bool>) -> Self {
         Self { features, checks_updates: false }
     }
@@ -102,7 +100,6 @@ impl UiSession {
     }
 
     /// The status of the `UISession`.
-    #[must_use]
     pub fn status(&self, info: &EngineInfo<'_>) -> Value {
         let flag = |(name, is_on): (&&str, &bool)| match is_on {
             true => json!({"name": name, "value": true}),

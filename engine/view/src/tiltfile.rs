@@ -13,7 +13,6 @@ use crate::{
 };
 
 /// The status of a `Tiltfile`, if there is one.
-#[must_use]
 pub fn status(world: &World, name: &str) -> Option<Value> {
     let tiltfile = world.tiltfile(name)?;
     let status = match (&tiltfile.current, &tiltfile.last) {

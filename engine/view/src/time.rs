@@ -5,13 +5,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 /// A time with six decimals: `2026-08-01T10:20:30.000001Z`.
-#[must_use]
 pub fn micro(time: Time) -> String {
     format!("{:.6}", timestamp(time))
 }
 
 /// A time in seconds: `2026-08-01T10:20:30Z`.
-#[must_use]
 pub fn seconds(time: Time) -> String {
     format!("{:.0}", timestamp(time.whole_second()))
 }

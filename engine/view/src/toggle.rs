@@ -9,20 +9,17 @@ use engine_model::annotation::BUTTON_TYPE;
 use crate::draft::ObjectDraft;
 
 /// The status of a `ToggleButton`; nothing if there is none.
-#[must_use]
 pub fn status(world: &World, name: &str) -> Option<Value> {
     let (_, error) = world.toggle_state(name)?;
     Some(json!({"error": error}))
 }
 
 /// Which button a toggle has.
-#[must_use]
 pub fn button_id(toggle: &str) -> ObjectId {
     ObjectId::new(Kind::UiButton, format!("toggle-{toggle}"))
 }
 
 /// The `UIButton` that a toggle has, in the state that its config map says.
-#[must_use]
 pub fn button(world: &World, name: &str) -> Option<ObjectDraft> {
     let (is_on, _) = world.toggle_state(name)?;
     let spec = world.toggle(name)?;

@@ -38,7 +38,6 @@ pub struct OwnedObject {
 }
 
 /// The status of a `KubernetesApply`.
-#[must_use]
 pub fn apply_status(world: &World, name: &str) -> Value {
     let disabled = disable::status(world, Kind::KubernetesApply, name);
     let Some(workload) = workload(world, name) else { return json!({"disableStatus": disabled}) };
@@ -70,7 +69,6 @@ pub fn apply_status(world: &World, name: &str) -> Value {
 }
 
 /// The `KubernetesDiscovery` of a resource: which pods are looked for, and which were found.
-#[must_use]
 pub fn discovery(world: &World, name: &str) -> Option<OwnedObject> {
     let resource = world.resource(name)?;
     let (target, workload) = (resource.kubernetes_target()?, resource.workload.as_ref()?);
@@ -124,7 +122,6 @@ fn watches(world: &World, target: &KubernetesTarget, objects: &[DeployedObject])
 }
 
 /// A `PodLogStream`: which logs of a pod are read.
-#[must_use]
 pub fn log_stream(world: &World, name: &str) -> Option<OwnedObject> {
     let (resource, workload, pod) = owners(world, name).find_map(|it| {
         let workload = it.workload.as_ref()?;
@@ -163,7 +160,6 @@ fn log_status(container: &PodContainer, reader: Option<&LogReader>) -> Value {
 }
 
 /// A `PortForward`: which ports lead to which pod, and how they do.
-#[must_use]
 pub fn port_forward(world: &World, name: &str) -> Option<OwnedObject> {
     let (resource, forwarded) = owners(world, name).find_map(|it| {
         let forwarded = it.workload.as_ref()?.forwarded.as_ref()?;
@@ -195,7 +191,6 @@ fn forward_status(forward: &Forward, status: &ForwardStatus) -> Value {
 }
 
 /// What a resource shows of its newest pod.
-#[must_use]
 pub fn pod_info(resource: &Resource) -> Value {
     let workload = resource.workload.as_ref();
     let pod = workload.and_then(Workload::newest_pod);
@@ -228,7 +223,6 @@ pub fn pod_info(resource: &Resource) -> Value {
 }
 
 /// Addresses that lead to a resource's pods: forwarded ports, or else those of its services.
-#[must_use]
 pub fn links(resource: &Resource) -> Vec<Value> {
     let target = resource.kubernetes_target();
     let template = target.and_then(|it| it.port_forward_template_spec.as_ref());

@@ -9,7 +9,6 @@ use super::{LineError, UsageError, long};
 use crate::{names::did_you_mean, usage};
 
 /// The error in one line; `program` is the name of the program.
-#[must_use]
 pub fn own_words(root: &Command, error: &UsageError, program: &str) -> String {
     let command = error.path.iter().fold(root, |it, name| it.find_subcommand(name).unwrap_or(it));
     let full = [program].into_iter().chain(error.path.iter().map(String::as_str));

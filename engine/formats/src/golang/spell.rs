@@ -6,7 +6,6 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// The candidate nearest to `name`, if few of its letters differ: among many names, half of the letters are too many.
-#[must_use]
 pub fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = match fold(name).len() {
         0..=2 => 0,
@@ -49,7 +48,6 @@ fn fold(name: &str) -> Vec<u8> {
 }
 
 /// How many letters must be added, removed or replaced.
-#[must_use]
 pub fn distance(x: &[u8], y: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=y.len()).collect();
     for (i, a) in x.iter().enumerate() {

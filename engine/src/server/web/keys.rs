@@ -61,7 +61,6 @@ pub struct PageAddress {
 
 impl PageAddress {
     /// The page of a port that listens on this host and address.
-    #[must_use]
     pub fn new(host: &str, address: SocketAddr) -> Self {
         let port = address.port();
         let ip = address.ip();
@@ -75,26 +74,22 @@ impl PageAddress {
     }
 
     /// The address without a key.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
     /// A new link that lets anybody in, once.
-    #[must_use]
     pub fn link(&self) -> String {
         format!("{}?{NAME}={}", self.outside, self.keys.issue())
     }
 
     /// What to open in a browser of this user. Other users see the words that programs are started with, so there is
     /// a key among them only if the browser would not get in without.
-    #[must_use]
     pub fn to_open(&self) -> String {
         if self.is_recognized { self.url.clone() } else { self.link() }
     }
 
     /// Whether browsers of this user need a key like anybody else.
-    #[must_use]
     pub fn needs_key(&self) -> bool {
         !self.is_recognized
     }

@@ -19,7 +19,7 @@ const TILTS: [&str; 10] = [
 ];
 
 /// What says `engine` under any name: a command of Tilt, and variables.
-const OWN: [&str; 3] = ["dump engine", "  engine           Print", "ENGINE_"];
+const OWN: [&str; 4] = ["dump engine", "help for engine", "  engine           Print", "ENGINE_"];
 
 fn run(project: &Project, name: &str, args: &[&str]) -> Output {
     project.command(args).arg0(name).output().expect("it starts")
