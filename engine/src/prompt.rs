@@ -170,11 +170,10 @@ async fn answer(
                     prompt.say(&format!("Error: {error}"));
                 }
             }
-            (Key::OpenBrowser, None) => {}
             (Key::Legacy, _) if is_tilt() => {
                 prompt.say("There is no legacy terminal mode; (s) streams logs.");
             }
-            (Key::Legacy, _) => {}
+            (Key::OpenBrowser | Key::Legacy, _) => {}
             (Key::Help, _) => prompt.print(&render::help(program())),
             (Key::Stream, _) => {
                 let shown = stream.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -15,7 +15,7 @@ const MAIN_TILTFILE: &str = "(Tiltfile)";
 
 /// Change the Tiltfile arguments of a running instance.
 ///
-/// Without arguments, your editor ($TILT_EDITOR or $EDITOR) opens with the current ones.
+/// Without arguments, your editor (`$TILT_EDITOR` or `$EDITOR`) opens with the current ones.
 #[derive(Debug, Args)]
 pub struct ArgsFlags {
     /// Resources, and arguments of the Tiltfile after --

@@ -30,10 +30,10 @@ const DEFAULT_HOST: &str = "localhost";
 /// The flags that name an instance, as they are typed.
 #[derive(Debug, Args)]
 struct TypedFlags {
-    /// Port of the instance. Overrides TILT_PORT
+    /// Port of the instance. Overrides `TILT_PORT`
     #[arg(long, value_name = "PORT", default_value_t = default_port(), value_parser = values::int)]
     port: i64,
-    /// Host of the instance. Overrides TILT_HOST
+    /// Host of the instance. Overrides `TILT_HOST`
     #[arg(long, value_name = "HOST", default_value_t = default_host())]
     host: String,
 }
@@ -128,11 +128,11 @@ fn answers(host: &str, port: i64) -> bool {
 pub struct ListenFlags {
     /// The port.
     #[arg(long, value_name = "PORT", default_value_t = ListenPort::of_environment(), value_parser = ListenPort::parse,
-        help = "Port of the web page; auto picks a free one, 0 turns it off. Overrides TILT_PORT")]
+        help = "Port of the web page; auto picks a free one, 0 turns it off. Overrides `TILT_PORT`")]
     pub port: ListenPort,
     /// The host.
     #[arg(long, value_name = "HOST", default_value_t = default_host(),
-        help = "Address to listen on; 0.0.0.0 for all interfaces (reachable by others). Overrides TILT_HOST")]
+        help = "Address to listen on; 0.0.0.0 for all interfaces (reachable by others). Overrides `TILT_HOST`")]
     pub host: String,
 }
 

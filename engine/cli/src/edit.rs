@@ -20,7 +20,7 @@ use super::{
 /// The variables that name an editor.
 pub(crate) const EDITORS: &[&str] = &["KUBE_EDITOR", "EDITOR"];
 
-/// Edit objects in your editor ($KUBE_EDITOR, $EDITOR or vi).
+/// Edit objects in your editor (`$KUBE_EDITOR`, `$EDITOR` or vi).
 #[derive(Debug, Args)]
 pub struct EditFlags {
     /// TYPE NAME... or TYPE/NAME...

@@ -66,6 +66,7 @@ pub struct Report {
 
 impl Report {
     /// The same with every text that people read as `edit` leaves it.
+    #[must_use]
     pub fn edited(mut self, edit: &dyn Fn(&str) -> String) -> Self {
         let excerpt = self.excerpt.iter_mut().flat_map(|it| &mut it.lines);
         let texts = [&mut self.text, &mut self.headline].into_iter().chain(&mut self.more);

@@ -22,7 +22,7 @@ use crate::runtime::Mode;
 pub(super) struct CiFlags {
     #[command(flatten)]
     start: StartFlags,
-    /// Fail if it takes longer than this; 0 for no limit. ci_settings in the Tiltfile takes precedence
+    /// Fail if it takes longer than this; 0 for no limit. `ci_settings` in the Tiltfile takes precedence
     #[arg(long, default_value = "30m", value_name = "DURATION", value_parser = values::duration)]
     timeout: values::GoDuration,
     /// Do not print the summary at the end

@@ -18,7 +18,7 @@ use crate::{
 
 /// Remove old images, containers and build caches.
 ///
-/// Only those that earlier updates have left behind are removed. docker_prune_settings in the
+/// Only those that earlier updates have left behind are removed. `docker_prune_settings` in the
 /// Tiltfile says how old they may get, and how many images to keep.
 #[derive(Debug, Args)]
 pub(super) struct DockerPruneFlags {

@@ -31,7 +31,7 @@ pub(super) enum DumpCommand {
     ImageDeployRef(ImageFlags),
     /// Print all logs
     Logstore(DumpFlags),
-    /// Print the OpenAPI (Swagger) description of the API server
+    /// Print the Swagger description of the API server
     Openapi,
     /// List running tasks and commands, with resource and start time
     Tasks(TasksFlags),
@@ -41,7 +41,7 @@ pub(super) enum DumpCommand {
 
 /// Print the name and tag that an image is deployed with.
 ///
-/// For custom_build scripts: after you have built an image as $EXPECTED_REF, this prints its
+/// For `custom_build` scripts: after you have built an image as `$EXPECTED_REF`, this prints its
 /// reference with a tag made from the content of the image.
 #[derive(Debug, Args)]
 pub(super) struct ImageFlags {

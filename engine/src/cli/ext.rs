@@ -28,7 +28,7 @@ pub(super) enum ExtCommand {
     List(ListFlags),
     /// Pin the commits of extension repositories in tilt-extensions.lock
     Lock(LockFlags),
-    /// Copy extension repositories to tilt_modules, beside the Tiltfile
+    /// Copy extension repositories to `tilt_modules`, beside the Tiltfile
     Vendor(TiltfileFlags),
 }
 

@@ -145,11 +145,11 @@ fn help_is_laid_out_as_people_know_it() {
         Flags:
           -h, --help               help for trigger
               --host string        Host of the instance. Overrides
-                                   TILT_HOST (default "localhost")
+                                   `TILT_HOST` (default "localhost")
               --json               Print the result as JSON instead
                                    of the log
               --port int           Port of the instance. Overrides
-                                   TILT_PORT (default 10350)
+                                   `TILT_PORT` (default 10350)
               --timeout duration   How long --wait waits, such as
                                    5m; 0 waits forever
               --wait               Wait for the update and print its

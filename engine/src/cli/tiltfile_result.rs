@@ -30,8 +30,8 @@ use crate::report;
 ///
 /// With -v, stderr shows what the Tiltfile prints even if it succeeds.
 ///
-/// Two environment variables limit what a Tiltfile may use: ENGINE_MAX_CALL_DEPTH, the depth of
-/// nested calls (default 100000), and ENGINE_MAX_HEAP_MB, the memory in megabytes (default 1024, or
+/// Two environment variables limit what a Tiltfile may use: `ENGINE_MAX_CALL_DEPTH`, the depth of
+/// nested calls (default 100000), and `ENGINE_MAX_HEAP_MB`, the memory in megabytes (default 1024, or
 /// what the machine can spare; 0 for no limit).
 #[derive(Debug, Args)]
 pub(super) struct TiltfileResultFlags {

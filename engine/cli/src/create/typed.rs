@@ -30,7 +30,7 @@ pub(super) struct CmdFlags {
     /// Environment variable as NAME=VALUE
     #[arg(short, long, value_name = "NAME=VALUE")]
     env: Vec<String>,
-    /// FileWatch objects that restart the command
+    /// `FileWatch` objects that restart the command
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     filewatch: Vec<String>,
     #[command(flatten)]

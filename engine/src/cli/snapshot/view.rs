@@ -33,7 +33,7 @@ pub(in crate::cli) struct SnapshotViewFlags {
     /// Port of the page; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value = "0", value_parser = values::int)]
     port: i64,
-    /// Address to listen on. Overrides TILT_HOST
+    /// Address to listen on. Overrides `TILT_HOST`
     #[arg(long, value_name = "HOST", default_value_t = connect::default_host())]
     host: String,
 }

@@ -138,13 +138,15 @@ pub(super) async fn snapshot(Shared(state): Shared<State>) -> Response {
     json(file(&state))
 }
 
-/// The view of now as a file that can be opened later, with the reasons beside it.
+/// The view of now as a file that can be opened later, with the reasons beside it; Tilt's has none.
 pub(super) fn file(state: &State) -> Vec<u8> {
     let mut body = br#"{"view":"#.to_vec();
     body.extend_from_slice(&complete(state).0.finish(state));
-    let reasons = serde_json::json!(state.handle.reasons().table().all());
+    if !engine_cli::is_tilt() {
+        let reasons = serde_json::json!(state.handle.reasons().table().all());
+        body.extend_from_slice(format!(r#","reasons":{reasons}"#).as_bytes());
+    }
     let now = micro_time(SystemTime::now());
-    let rest = format!(r#","reasons":{reasons},"createdAt":"{now}"}}"#);
-    body.extend_from_slice(rest.as_bytes());
+    body.extend_from_slice(format!(r#","createdAt":"{now}"}}"#).as_bytes());
     body
 }
