@@ -128,6 +128,7 @@ impl Reason {
     }
 
     /// The same, with commands that begin with the name by which people call the program, and texts as `edit` leaves them.
+    #[must_use]
     pub fn presented(mut self, program: &str, edit: impl Fn(&str) -> String) -> Self {
         self.headline = edit(&self.headline);
         for line in &mut self.detail {

@@ -297,7 +297,9 @@ fn a_note_is_shown_below_what_it_is_about_on_terminals_only() {
     writer.info("after");
     let show = |filter: Filter| {
         let out = Shared::default();
-        let terminal = TerminalStream::start(&store, Checkpoint(0), filter, Style::Plain, out.clone()).unwrap();
+        let terminal =
+            TerminalStream::start(&store, Checkpoint(0), filter, Style::Plain, out.clone())
+                .unwrap();
         assert!(terminal.finish(Duration::from_mins(1)).is_some());
         let text = out.0.lock().unwrap().clone();
         String::from_utf8(text).unwrap()
