@@ -108,7 +108,7 @@ fn of_language(document: &Document) -> Vec<Diagnostic> {
         let name = error.message.strip_prefix("undefined: ").map(str::to_owned);
         let name = name.map(|it| it.split(' ').next().unwrap_or_default().to_owned());
         if let Some(name) = &name
-            && error.mistake.is_none()
+            && !error.message.ends_with("?)")
         {
             let builtins = docs::entries().map(|it| it.name).filter(|it| !it.contains('.'));
             error.message.push_str(&hint(name, builtins));

@@ -175,6 +175,8 @@ mod tests {
               "db";
               "a \"b\"" [style=dashed];
               "a \"b\"" -> "db";
+              "web";
+              "e2e";
             }
         "#]]
         .assert_eq(&dot(&graph));
