@@ -146,6 +146,16 @@ pub enum UpdateError {
     Lost(Lost),
 }
 
+impl UpdateError {
+    /// What the command that failed printed last.
+    pub(crate) fn last_line(&self) -> &str {
+        match self {
+            Self::Compose(error) => &error.last_line,
+            _ => "",
+        }
+    }
+}
+
 /// Updates a Compose service. If that fails, the log says so.
 pub async fn service(
     request: UpdateRequest,

@@ -1,6 +1,6 @@
 //! Puts a failure into plain data for those who are not told by a terminal.
 
-use engine_model::{Caller, Excerpt, Place, Report};
+use engine_model::{Caller, Excerpt, Place, Report, report};
 
 use super::{Failure, Problem, place};
 
@@ -26,13 +26,11 @@ impl Failure {
         let callers = callers.filter(|(place, _)| place.is_some() && *place != at);
         let callers = callers.map(|(place, it)| Caller { place, function: it.function.clone() });
         let stack = callers.take(MAX_CALLERS).collect();
-        let brief = brief(problem);
-        let mut lines = brief.lines();
-        let first = lines.next().unwrap_or_default();
+        let (first, more) = report::brief(brief(problem));
         Report {
             text,
-            headline: self.headline(problem, first),
-            more: lines.map(str::to_owned).collect(),
+            headline: self.headline(problem, &first),
+            more,
             code: problem.code.to_owned(),
             excerpt: at.as_ref().and_then(|it| excerpt(self.sources.get(&it.file)?, it)),
             place: at,

@@ -121,6 +121,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
             "rustls",
             "serde",
             "tempfile",
+            "terminal_size",
             "thiserror",
             "tokio",
             "tokio-rustls",

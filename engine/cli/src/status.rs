@@ -40,7 +40,7 @@ pub struct StatusFlags {
     /// Show only resources that have any of these labels
     #[arg(short, long, value_delimiter = ',', value_name = "LABELS")]
     labels: Vec<String>,
-    /// Show the state again whenever it changes, until Ctrl-C or until the engine ends
+    /// Show the state again whenever it changes, until Ctrl-C or until the instance ends
     #[arg(short, long)]
     watch: bool,
     /// Print JSON

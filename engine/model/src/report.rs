@@ -80,15 +80,46 @@ impl Report {
 /// A text that says everything.
 impl From<&str> for Report {
     fn from(text: &str) -> Self {
-        let headline = telling_line(text).to_owned();
-        Self { text: text.to_owned(), headline, ..Self::default() }
+        Self { text: text.to_owned(), headline: brief(text).0, ..Self::default() }
     }
 }
 
-/// The line of an error that says what is wrong: below a traceback the last one, else the first one.
-fn telling_line(error: &str) -> &str {
-    let mut lines = error.trim().lines();
-    let is_traceback = error.trim_start().starts_with("Traceback");
-    let line = if is_traceback { lines.last() } else { lines.next() };
-    line.unwrap_or_default().trim()
+/// What is wrong in one line, and the lines that are left. Below a traceback the last line says it, else the first one;
+/// how a command ended is on the line after that.
+pub fn brief(error: &str) -> (String, Vec<String>) {
+    let mut lines: Vec<&str> = error.trim().lines().map(str::trim_end).collect();
+    if error.trim_start().starts_with("Traceback") {
+        lines.rotate_right(1);
+    }
+    let mut lines = lines.into_iter().peekable();
+    let first = lines.next().unwrap_or_default().trim();
+    let how = lines.next_if(|it| first.ends_with(" failed.") && it.starts_with("error: "));
+    let headline = match how.and_then(|it| it.strip_prefix("error: ")) {
+        Some(how) => format!("{}: {how}", first.trim_end_matches('.')),
+        None => first.to_owned(),
+    };
+    (headline, lines.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_headline_says_what_is_wrong_and_how_a_command_ended() {
+        for (error, headline, n_more) in [
+            ("no such file\n", "no such file", 0),
+            ("one\ntwo\nthree", "one", 2),
+            ("Traceback (most recent call last):\n  f:1:1: in x\nError: boom", "Error: boom", 2),
+            (
+                "command \"exit 5\" failed.\nerror: exit status 5\nstdout: x\n",
+                "command \"exit 5\" failed: exit status 5",
+                1,
+            ),
+            ("", "", 0),
+        ] {
+            let (brief, more) = brief(error);
+            assert_eq!((brief.as_str(), more.len()), (headline, n_more), "{error:?}");
+        }
+    }
 }

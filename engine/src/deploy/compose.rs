@@ -38,6 +38,8 @@ pub struct ComposeError {
     pub command: String,
     /// How it ended.
     pub reason: String,
+    /// What it printed last.
+    pub last_line: String,
 }
 
 impl Compose {
@@ -138,7 +140,8 @@ impl Compose {
         }
         let argv: Vec<String> = argv.iter().map(|it| quote(it)).collect();
         let reason = ended.reason.strip_prefix("failed to start: ").unwrap_or(&ended.reason);
-        Err(ComposeError { command: argv.join(" "), reason: reason.to_owned() })
+        let (command, reason) = (argv.join(" "), reason.to_owned());
+        Err(ComposeError { command, reason, last_line: ended.last_line })
     }
 
     async fn program(&self) -> &Vec<String> {

@@ -55,7 +55,10 @@ pub(crate) fn events_of(
             vec![Event::Image(ImageEvent::Ended { resource, image, started, result, stages })]
         }
         UpdateReport::Applied { started, result } => {
-            let result = result.map_err(|it| ApplyError(scrubbed(scrubber, &it)));
+            let result = result.map_err(|it| ApplyError {
+                text: scrubbed(scrubber, &it),
+                last_line: scrubber.scrub(it.last_line()).into_owned(),
+            });
             // Live updates hear of the new container first.
             let deployed = Event::Deployed { resource: resource.clone(), began: None };
             let applied = ServiceEvent::Applied { resource, started: time(started), result };

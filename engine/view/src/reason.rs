@@ -12,7 +12,7 @@ use engine_core::{
     resource::{Resource, Server},
     status::{RuntimeStatus, UpdateStatus},
 };
-use engine_model::{CmdSpec, Place, Probe, Report, Time, names};
+use engine_model::{CmdSpec, Place, Probe, Report, Time, names, report};
 use serde::Serialize;
 
 mod deployed;
@@ -268,8 +268,10 @@ fn failed_update(resource: &Resource) -> Reason {
             with_last_line(Reason::new(name, State::Failed, headline), &end.last_line)
         }
         _ => {
-            let failed = Reason::new(name, State::Failed, first_line(error));
-            if error.trim().lines().count() > 1 { failed.detail(error.trim()) } else { failed }
+            let (headline, more) = report::brief(error);
+            let headline = deployed::not_brought_up(resource, error).unwrap_or(headline);
+            let failed = Reason::new(name, State::Failed, headline);
+            if more.is_empty() { failed } else { failed.detail(error.trim()) }
         }
     };
     let way_out = format!(

@@ -42,7 +42,7 @@ pub fn status(world: &World, name: &str) -> Option<Value> {
     status["lastApplyStartTime"] = json!(applied.map(|it| time::micro(it.started)));
     status["lastApplyFinishTime"] = json!(applied.map(|it| time::micro(it.finished)));
     if let Some(error) = applied.and_then(|it| it.error.as_ref()) {
-        status["applyError"] = json!(error.0);
+        status["applyError"] = json!(error.text);
     }
     Some(status)
 }

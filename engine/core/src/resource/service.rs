@@ -47,7 +47,12 @@ impl ContainerRun {
 
 /// Why Compose could not bring a service up, in words without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApplyError(pub String);
+pub struct ApplyError {
+    /// All of it.
+    pub text: String,
+    /// What Compose printed last.
+    pub last_line: String,
+}
 
 /// What became of asking Compose to bring a service up.
 #[derive(Clone, Debug, PartialEq, Eq)]

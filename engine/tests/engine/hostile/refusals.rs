@@ -146,7 +146,7 @@ fn a_plan_that_is_refused_is_no_plan_of_a_first_run() {
     let output = output.expect("it starts");
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("invalid session token; `--file` plans the first run"), "{text}");
+    assert!(text.contains("invalid session token; use `--file` to plan the first run"), "{text}");
     assert!(output.stdout.is_empty(), "{output:?}");
 }
 

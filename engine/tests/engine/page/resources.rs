@@ -137,7 +137,10 @@ local_resource('app', cmd='true', resource_deps=['db'])
     );
     assert_eq!(page.text("#reason pre"), "last output: no database");
     page.until("/^Since \\d\\d:\\d\\d:\\d\\d \\((just now|\\d+ s ago)\\)$/.test(document.querySelector('#since').textContent)");
-    assert!(page.text("#way-out").starts_with("To do: save a file of it, or `engine trigger db`"));
+    assert!(
+        page.text("#way-out")
+            .starts_with("To do: save one of its files or run `engine trigger db`")
+    );
     page.until("document.querySelector('#log').innerText.includes('no database')");
     page.evaluate("history.back()");
     page.until("document.querySelector('#name').textContent === 'app'");

@@ -110,7 +110,7 @@ fn the_version_and_the_first_line_name_the_program() {
     let doctor = text(&run(&project, "foo", &["doctor"]));
     let head = format!("foo: {version} (compatible with Tilt v0.37.6)\nSystem: ");
     assert!(
-        doctor.starts_with(&head) && doctor.contains("\n- Config: no kubeconfig: "),
+        doctor.starts_with(&head) && doctor.contains("\nKubernetes: no kubeconfig: "),
         "{doctor}"
     );
     assert!(text(&run(&project, "tilt", &["doctor"])).starts_with("Tilt: v0.37.6, built "));

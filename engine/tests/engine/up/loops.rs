@@ -62,7 +62,7 @@ fn a_tiltfile_that_changes_what_it_reads_each_time_leaves_the_others_their_turn(
     let _instance = project.up();
     until("the first run", || (project.read("seen") == "0").then_some(()));
     project.write("input", "other text");
-    let words = "Each run of the Tiltfile changes what it reads";
+    let words = "Each run of the Tiltfile changes a file that it reads";
     until("the warning", || project.log().contains(words).then_some(()));
     let runs = project.lines("runs");
     assert!(runs <= 15, "{runs} runs\n{}", project.log());

@@ -41,7 +41,7 @@ fn waiting_for_an_update_shows_its_log_and_fails_with_it() {
     assert!(!out.contains("from app"), "{out}");
     assert!(err.starts_with("Error: the update of resource \"base\" failed\nbase: "), "{err}");
     assert!(err.contains("\n  last output: from base\n"), "{err}");
-    assert!(err.contains("\n  to do: save a file of it, or `engine trigger base`"), "{err}");
+    assert!(err.contains("\n  to do: save one of its files or run `engine trigger base`"), "{err}");
     assert!(err.ends_with("\nresource \"app\" waits for resource \"base\"\n"), "{err}");
     let late = project.engine(&["trigger", "--wait", "--timeout", "10ms", "app"]);
     let (_, err) = texts(&late);

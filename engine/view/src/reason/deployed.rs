@@ -14,6 +14,16 @@ const PLAIN_ENDS: [&str; 3] = ["", "Error", "Completed"];
 /// How lines of the log begin that tell what happened to an object.
 const EVENT: &str = "[event: ";
 
+/// What kept Compose from bringing a service up, if its update failed because of that. Its command would hide that.
+pub(super) fn not_brought_up(resource: &Resource, error: &str) -> Option<String> {
+    let applied = resource.service.as_ref()?.applied.as_ref()?.error.as_ref()?;
+    let how = error.strip_prefix("command [").filter(|_| applied.text == error)?;
+    let (_, how) = how.split_once("failed.\nerror: ")?;
+    let says = Some(applied.last_line.as_str()).filter(|it| !it.is_empty());
+    let says = says.map_or(String::new(), |it| format!(": {it}"));
+    Some(format!("docker compose failed: {}{says}", first_line(how)))
+}
+
 /// What is deployed is down.
 pub(super) fn failed(resource: &Resource) -> Reason {
     let name = &*resource.name;

@@ -90,7 +90,8 @@ async fn a_registry_that_refuses_is_told_with_the_user_and_the_way_to_log_in() {
     assert!(error.is_denied(), "{error}");
     let hint = error.hint().unwrap();
     assert!(
-        hint.contains("does not let me push") && hint.ends_with(&format!("`docker login {host}`")),
+        hint.starts_with("me is not allowed to push")
+            && hint.ends_with(&format!("`docker login {host}`")),
         "{hint}"
     );
 }

@@ -40,7 +40,10 @@ impl Script {
                 return Event::Service(ServiceEvent::Applied { resource, started, result });
             }
             "not-brought-up" => {
-                let result = Err(ApplyError("no such network".to_owned()));
+                let result = Err(ApplyError {
+                    text: "no such network".to_owned(),
+                    last_line: String::new(),
+                });
                 return Event::Service(ServiceEvent::Applied { resource, started, result });
             }
             "settled" => return Event::Service(ServiceEvent::Settled { resource }),
