@@ -33,7 +33,7 @@ pub struct StopFlags {
     /// Stop all of your instances
     #[arg(long)]
     all: bool,
-    /// Stop a Tilt, too, which is left alone otherwise
+    /// Stop it even if it was started by another program
     #[arg(long)]
     force: bool,
     /// How long to wait, such as 10s; 0 waits forever

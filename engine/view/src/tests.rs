@@ -508,7 +508,7 @@ fn the_reason_of_a_tiltfile_error_shows_the_lines_around_it() {
         since: "2020-01-01T00:00:05.000000Z"
         waitsFor: []
         cause: null
-        wayOut: "did you mean `x`? fix the Tiltfile; it loads again when you save it"
+        wayOut: "did you mean `x`? fix the Tiltfile; saving it loads it again"
         place: {"file":"/src/Tiltfile","line":9,"column":6}
         firstError: {"file":"/src/Tiltfile","line":9,"column":6,"message":"Tiltfile:9:17: fail: no (did you mean [secret]?)"}
         report: {"text":"Traceback: [secret]","headline":"Tiltfile:9:17: fail: no (did you mean [secret]?)","more":["because of [secret]"],"code":"tiltfile::evaluation","place":{"file":"/src/Tiltfile","line":9,"column":6},"excerpt":{"firstLine":8,"lines":["def f():","\tx = [secret]('no')",""],"width":7},"stack":[{"place":{"file":"/src/Tiltfile","line":12,"column":1},"function":"<toplevel>"}],"help":"did you mean `x`?"}

@@ -77,7 +77,7 @@ fn what_changes_in_the_yaml_reaches_the_cluster_and_what_others_changed_stays() 
     until(&mut instance, "uncategorized", "ok", "ok");
     assert_eq!(project.field("configmap/a", ".data.key"), "by hand");
     let log = instance.log();
-    assert!(log.contains("Fields that others changed"), "{log}");
+    assert!(log.contains("Kept these fields"), "{log}");
     assert!(log.contains("data.key: is \"by hand\""), "{log}");
 
     instance.trigger("uncategorized");

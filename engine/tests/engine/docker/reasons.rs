@@ -41,6 +41,6 @@ fn images_that_cannot_be_built_or_are_not_there_say_why() {
     let file = services(&[("web", "true", "")]).replace("busybox", "localhost:1/no/such");
     let Some(mut project) = Project::new(TILTFILE, &file) else { return };
     let mut all = project.surfaces();
-    all.show(&[("web", "*localhost:1/no/such*")]);
+    all.show(&[("web", "docker compose failed: exit status 1: *localhost:1/*")]);
     all.finish();
 }

@@ -100,7 +100,7 @@ fn whatever_is_kept_is_closed_to_others_with_any_mask() {
         &["logs"],
         &["audit"],
         &["plan"],
-        &["trigger", "late"],
+        &["trigger", "--wait", "late"],
     ] {
         run(&project, args);
     }
