@@ -133,7 +133,7 @@ pub(crate) fn nothing_runs(connect: &ConnectFlags) -> Failure {
 fn nothing_runs_text(place: &str, others: &[(Option<i64>, String)], program: &str) -> String {
     let places: Vec<&str> = others.iter().map(|it| it.1.as_str()).collect();
     let hint = match others {
-        [] => return format!("no engine is running (`{program} up` starts one)"),
+        [] => return format!("no {} is running (`{program} up` starts one)", noun()),
         [(Some(port), _)] => format!("Use --port {port}"),
         _ => "Use --port with one of them".to_owned(),
     };
@@ -160,6 +160,11 @@ fn tilt_version(client: &ApiClient) -> String {
         Some(version) if !version.is_empty() => format!("Tilt v{version}"),
         _ => "Tilt".to_owned(),
     }
+}
+
+/// What is not running, in words that fit the name of the program.
+pub(crate) fn noun() -> &'static str {
+    if is_tilt() { "instance" } else { "engine" }
 }
 
 #[cfg(test)]

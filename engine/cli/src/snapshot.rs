@@ -33,7 +33,8 @@ pub fn run(flags: &SnapshotFlags, printer: Printer) -> Result<(), Failure> {
         return Err(Failure::Plain(text));
     };
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ");
-    let reasons = client.get("reasons").ok().and_then(|it| reasons(&it)).unwrap_or_default();
+    let reasons = if is_tilt() { None } else { client.get("reasons").ok() };
+    let reasons = reasons.and_then(|it| reasons_of(&it)).unwrap_or_default();
     let view = view.trim();
     let text = format!("{{\"view\":{view},{reasons}\"createdAt\":\"{now}\"}}\n");
     let Some(file) = &flags.file else {
@@ -55,7 +56,7 @@ fn is_object(text: &str) -> bool {
 }
 
 /// Why each resource is in its state, as a field; Tilt does not know.
-fn reasons(body: &[u8]) -> Option<String> {
+fn reasons_of(body: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(body).ok()?;
     answer["reasons"].is_array().then(|| format!("\"reasons\":{},", answer["reasons"]))
 }

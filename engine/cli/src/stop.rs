@@ -17,7 +17,7 @@ use super::{
     Printer,
     connect::ConnectFlags,
     failure::Failure,
-    instances::{Instance, nothing_runs},
+    instances::{Instance, nothing_runs, noun},
     values,
 };
 
@@ -72,7 +72,7 @@ fn stop_all(flags: &StopFlags, printer: Printer) -> Result<(), Failure> {
         printer.err(&format!("Left alone: {place}, which is not an engine; --force ends it\n"));
     }
     if ours.is_empty() {
-        return Err(Failure::Command("no engine is running".to_owned()));
+        return Err(Failure::Command(format!("no {} is running", noun())));
     }
     Failure::all(ours.iter().filter_map(|it| stop(it, flags, printer).err()).collect())
 }
